@@ -1,0 +1,263 @@
+"""What the layers above may ask of an array library, and how one is picked.
+
+`Backend` is the complete list of what a backend provides.  The implementations live in
+`autograd_gpu.backends` and are loaded by name when first asked for; nothing under `autograd_gpu/`
+imports them, NumPy or CuPy.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Protocol, TypeAlias
+
+Array: TypeAlias = Any
+"""A backend's own array: numpy.ndarray or cupy.ndarray."""
+
+Namespace: TypeAlias = Any
+"""A module-like object with the array API's functions; see `Backend.xp`."""
+
+
+class BackendError(ImportError):
+    """A backend was asked for that cannot work on this machine; the message says why."""
+
+
+class Backend(Protocol):
+    """An array library, as far as this project uses one.
+
+    `xp` is the backend's array_api_compat namespace with a few names added or replaced, which the
+    forwards and derivatives of ops use like any other:
+
+    - `conj(x)`: real arrays and Python numbers come back as they are, not copied
+    - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
+    - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
+      indexes an array); repeated indices add up, in the same order every time
+    - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
+      the last `len(size)` axes
+    """
+
+    @property
+    def name(self) -> str:
+        """'numpy' or 'cupy'."""
+        ...
+
+    @property
+    def xp(self) -> Namespace:
+        """The namespace in which forwards and derivatives are computed."""
+        ...
+
+    @property
+    def array_type(self) -> type:
+        """The exact type of this backend's arrays, also of 0-d ones."""
+        ...
+
+    def asarray(self, data: Any, dtype: Any = None) -> Array:
+        """An array of this backend from a number, a list or its own arrays and scalars.
+
+        Never moves an array from another backend: that raises TypeError.
+        """
+        ...
+
+    def to_host(self, x: Array) -> Any:
+        """A NumPy copy of `x`; waits for the device."""
+        ...
+
+    def from_host(self, x: Any, device: Any = None) -> Array:
+        """A copy of the NumPy array `x` on this backend."""
+        ...
+
+    def device(self, x: Array) -> Any:
+        """Where `x` lives, as the array API's `device` attribute says it."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait until all work submitted to the current device is done."""
+        ...
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes in use and reserved by the allocator; empty where there is no pool."""
+        ...
+
+    def is_shared(self, x: Array) -> bool:
+        """Whether `x` is a view of another buffer, or has a layout that cannot be written into."""
+        ...
+
+    def add_into(self, out: Array, x: Array) -> None:
+        """`out += x` in place; shapes and dtypes are equal."""
+        ...
+
+    def sgd_step(
+        self,
+        param: Array,
+        grad: Array,
+        buffer: Array | None,
+        *,
+        lr: float,
+        momentum: float,
+        dampening: float,
+        weight_decay: float,
+        nesterov: bool,
+        first: bool,
+    ) -> None:
+        """One SGD step in place on `param` and the momentum `buffer`, as in PyTorch's SGD."""
+        ...
+
+    def adam_step(
+        self,
+        param: Array,
+        grad: Array,
+        m: Array,
+        v: Array,
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        eps: float,
+        weight_decay: float,
+        decoupled: bool,
+        step: int,
+    ) -> None:
+        """One Adam (or, decoupled, AdamW) step in place on `param`, `m` and `v`."""
+        ...
+
+
+NAMES = ("numpy", "cupy")
+
+# The two look-ups of the hot path: the exact type of an array leads to its namespace and backend.
+# The layer of ops adds Variable to NAMESPACES, so that derivatives can be run on Variables.
+NAMESPACES: dict[type, Namespace] = {}
+BACKENDS: dict[type, Backend] = {}
+
+_loaded: dict[str, Backend] = {}
+_chosen: str | None = None
+_using: ContextVar[str | None] = ContextVar("autograd_gpu.backend", default=None)
+
+
+def load_backend(name: str) -> Backend:
+    """The backend called `name`; loaded on first use, with a BackendError where it cannot work."""
+    backend = _loaded.get(name)
+    if backend is None:
+        if name not in NAMES:
+            raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
+        module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
+        backend = module.create()
+        NAMESPACES[backend.array_type] = backend.xp
+        BACKENDS[backend.array_type] = backend
+        _loaded[name] = backend
+    return backend
+
+
+def find_backend(x: object) -> Backend | None:
+    """The backend whose array or scalar `x` is, or None; never imports an array library anew."""
+    backend = BACKENDS.get(type(x))
+    if backend is not None:
+        return backend
+    for cls in type(x).__mro__:
+        root = cls.__module__.partition(".")[0]
+        if root in NAMES and hasattr(x, "dtype"):
+            return load_backend(root)
+    return None
+
+
+def backend_of(x: object) -> Backend:
+    """The backend whose array `x` is; TypeError for anything else."""
+    backend = find_backend(x)
+    if backend is None:
+        raise TypeError(
+            f"expected a NumPy or CuPy array or a Variable, got {type(x).__name__}: {x!r:.80}"
+        )
+    return backend
+
+
+def set_backend(name: str) -> None:
+    """Choose the backend of new arrays: 'numpy', 'cupy', or 'auto' (CuPy if it sees a GPU).
+
+    Existing arrays stay where they are.  Raises BackendError where the backend cannot work.
+
+    >>> set_backend("numpy")
+    >>> get_backend()
+    'numpy'
+    """
+    global _chosen
+    if name != "auto":
+        load_backend(name)
+    _chosen = name
+
+
+@contextmanager
+def use_backend(name: str) -> Iterator[None]:
+    """`set_backend` for the length of a with statement, in this thread or task only.
+
+    >>> with use_backend("numpy"):
+    ...     get_backend()
+    'numpy'
+    """
+    if name != "auto":
+        load_backend(name)
+    token = _using.set(name)
+    try:
+        yield
+    finally:
+        _using.reset(token)
+
+
+def current_backend() -> Backend:
+    """The backend in which new arrays are made."""
+    name = _using.get() or _chosen or os.environ.get("AUTOGRAD_GPU_BACKEND") or "auto"
+    return _auto() if name == "auto" else load_backend(name)
+
+
+def get_backend() -> str:
+    """The name of the backend in which new arrays are made.
+
+    Unless `use_backend`, `set_backend` or the environment variable AUTOGRAD_GPU_BACKEND says
+    otherwise, that is 'cupy' where CuPy is installed and sees a GPU, and 'numpy' elsewhere.
+    """
+    return current_backend().name
+
+
+def available_backends() -> list[str]:
+    """The names of the backends that work on this machine.
+
+    >>> "numpy" in available_backends()
+    True
+    """
+    return [name for name in NAMES if _works(name)]
+
+
+def _works(name: str) -> bool:
+    try:
+        load_backend(name)
+    except BackendError:
+        return False
+    return True
+
+
+_automatic: Backend | None = None
+
+
+def _auto() -> Backend:
+    # Asked once: whether a machine has a GPU does not change, and looking costs an import of CuPy.
+    global _automatic
+    if _automatic is None:
+        _automatic = load_backend("cupy" if _works("cupy") else "numpy")
+    return _automatic
+
+
+def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:
+    """The error for an op whose operands live on different backends."""
+    kinds = ", ".join(
+        f"{backend.name} array of shape {getattr(x, 'shape', ())}"
+        if (backend := find_backend(x)) is not None
+        else type(x).__name__
+        for x in operands
+    )
+    return TypeError(
+        f"{op}: operands live on different backends ({kinds}); nothing is moved silently, "
+        f"use .to('cupy') or .to('numpy') on one of them"
+    )
+
+
