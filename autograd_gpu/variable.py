@@ -164,6 +164,11 @@ class Variable:
                 f"this one is {self.value.dtype}; use .astype('float32') or dtype='float32'"
             )
         self._requires_grad = bool(flag)
+        if flag:  # the engine reads these for every leaf
+            self.grad = self.grad
+            self._accumulator = None
+            self._hooks = self._hooks
+            self._post_hooks = self._post_hooks
 
     @property
     def is_leaf(self) -> bool:
