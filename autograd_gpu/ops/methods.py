@@ -161,7 +161,12 @@ def _bind_some() -> None:  # TEMPORARY, until all families have landed
     Variable.__iter__ = iterate
     Variable.reshape = reshape
     Variable.transpose = transpose
-    for name, op in {"T": "permute_dims", "mT": "matrix_transpose", "real": "real", "imag": "imag"}.items():
+    for name, op in {
+        "T": "permute_dims",
+        "mT": "matrix_transpose",
+        "real": "real",
+        "imag": "imag",
+    }.items():
         if hasattr(ops, op):
             setattr(Variable, name, property(getattr(ops, op)))
 
