@@ -213,6 +213,8 @@ class _Writer:
             call = self.derivative(operand, recorded)
             return [*lines, "needs = [edge is not None for edge in edges]", f"return tuple({call})"]
         names = list(self.wanted)
+        if not names:  # not differentiable, so no node is ever made
+            return ["return ()"]
         if len(names) == 1:
             return [*lines, f"return ({self.derivative(names[0], recorded)},)"]
         lines.append(f"{', '.join(f'e_{x}' for x in names)} = edges")
