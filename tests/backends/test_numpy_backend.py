@@ -131,10 +131,12 @@ LAYOUTS = {
         ((1, 1), (1, 1)),
         ((2, 0, 4), (4, 5)),
         ((2, 3, 0), (0, 5)),
+        ((2, 3, 4), (4, 0)),
     ],
 )
 def test_matmul_is_numpys(a, b, layout_a, layout_b, copies, monkeypatch):
     monkeypatch.setattr(numpy_matmul, "_COPIES_FOR_BLAS", copies)
+    monkeypatch.setattr(numpy_matmul, "_FOLDED_FROM", 1)
     rng = np.random.default_rng(0)
     a, b = (rng.integers(-9, 9, shape).astype("f4") for shape in (a, b))
     out = xp.matmul(LAYOUTS[layout_a](a), LAYOUTS[layout_b](b))
