@@ -14,6 +14,7 @@ assert [call.name for call in c.blas] == ["gemmEx"]
 
 from .counters import BlasCall, Copy, Counts, counting
 from .errors import CannotStart, HostCompileError, IllegalCall, NotEmulated
+from .memory import check_margins
 from .start import CUPY_VERSION, check_version, is_started, start
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "HostCompileError",
     "IllegalCall",
     "NotEmulated",
+    "check_margins",
     "check_version",
     "counting",
     "is_started",

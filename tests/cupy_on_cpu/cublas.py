@@ -13,7 +13,7 @@ import numpy as np
 
 from . import counters, graphs, memory
 from .errors import IllegalCall
-from .gemm import Matrix, Precision, check_sizes, dtype_of, multiply, precision
+from .gemm import Matrix, Precision, check_sizes, dtype_of, multiply, precision, solve_triangle
 from .refused import stand_in
 
 CONSTANTS = {
@@ -168,6 +168,27 @@ class Cublas:
 
         return gemm
 
+    def typed_trsm(self, letter: str) -> Callable[..., None]:
+        """Solves op(A) X = alpha B, or X op(A) = alpha B, with a triangular A; X replaces B."""
+        t = _TYPED[letter]
+
+        def trsm(
+            handle: int, side: int, uplo: int, trans: int, diag: int, m: int, n: int,
+            alpha: int, A: int, lda: int, B: int, ldb: int,
+        ) -> None:  # fmt: skip
+            self._refuse_capture()
+            args = _named(locals(), "side uplo trans diag m n A lda B ldb")
+            counters.blas(f"{letter}trsm", {**args, "type": dtype_of(t).name})
+            rows = m if side == CONSTANTS["CUBLAS_SIDE_LEFT"] else n
+            a = Matrix("A", A, dtype_of(t), lda).view(rows, rows)
+            b = Matrix("B", B, dtype_of(t), ldb).view(m, n)
+            triangle = (np.tril if uplo == CONSTANTS["CUBLAS_FILL_MODE_LOWER"] else np.triu)(a)
+            if diag == CONSTANTS["CUBLAS_DIAG_UNIT"]:
+                np.fill_diagonal(triangle, 1)
+            solve_triangle(triangle, trans, self._scalar(alpha, dtype_of(t)), b, side)
+
+        return trsm
+
     def _refuse_capture(self) -> None:
         if graphs.is_capturing(self._current_stream()):
             raise NotImplementedError(
@@ -177,7 +198,7 @@ class Cublas:
     def _begin(
         self, name: str, args: dict[str, Any], alpha: int, beta: int, how: Precision
     ) -> Callable[[Matrix, Matrix, Matrix], None]:
-        """Check and log what a call has in common with all others; returns what does one product."""
+        """Check and log what all calls have in common; returns what does one product."""
         self._refuse_capture()
         sizes = tuple(args[x] for x in ("transa", "transb", "m", "n", "k"))
         check_sizes(*sizes)
@@ -235,6 +256,7 @@ def make_module(current_stream: Callable[[], int]) -> ModuleType:
     cublas = Cublas(current_stream)
     for letter in _TYPED:
         setattr(module, f"{letter}gemm", cublas.typed_gemm(letter))
+        setattr(module, f"{letter}trsm", cublas.typed_trsm(letter))
         setattr(module, f"{letter}gemmBatched", cublas.typed_gemm_batched(letter))
         strided = cublas.typed_gemm_strided_batched(letter)
         setattr(module, f"{letter}gemmStridedBatched", strided)

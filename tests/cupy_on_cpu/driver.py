@@ -48,7 +48,7 @@ class Driver:
         if (module, name) not in self._handles:
             function = self._modules[module].function(name)
             if function is None:
-                raise self._module.CUDADriverError(_NOT_FOUND)
+                raise self._not_found(name)
             handle = 0x9000000 + 0x10 * len(self._functions)
             self._functions[handle] = function
             self._handles[module, name] = handle
@@ -58,7 +58,23 @@ class Driver:
         try:
             return ctypes.addressof(ctypes.c_char.in_dll(self._modules[module].library, name))
         except ValueError:
-            raise self._module.CUDADriverError(_NOT_FOUND) from None
+            raise self._not_found(name) from None
+
+    def _not_found(self, name: str) -> Exception:
+        base = self._module.CUDADriverError
+
+        class CUDADriverError(base):  # type: ignore[misc,valid-type]
+            """The real one asks libcuda for its text."""
+
+            def __init__(self) -> None:
+                self.status = _NOT_FOUND
+                RuntimeError.__init__(
+                    self,
+                    f"CUDA_ERROR_NOT_FOUND: named symbol not found: {name} (a kernel that "
+                    f'is not a template needs extern "C")',
+                )
+
+        return CUDADriverError()
 
     def launchKernel(
         self,
@@ -98,7 +114,9 @@ class Driver:
     def funcSetAttribute(self, function: int, attribute: int, value: int) -> None:
         if attribute == _MAX_DYNAMIC_SHARED:
             if value > MAX_SHARED:
-                raise IllegalCall(f"{value} bytes of dynamic shared memory; {MAX_SHARED} is the limit")
+                raise IllegalCall(
+                    f"{value} bytes of dynamic shared memory; {MAX_SHARED} is the limit"
+                )
             self._functions[function].max_shared = value
 
     def occupancyMaxActiveBlocksPerMultiprocessor(

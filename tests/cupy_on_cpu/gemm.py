@@ -155,3 +155,16 @@ def _round_to_tf32(x: Any) -> Any:
     finite = (bits & 0x7F800000) != 0x7F800000
     rounded = (bits + 0xFFF + ((bits >> 13) & 1)) & np.uint32(0xFFFFE000)
     return np.where(finite, rounded, bits).view(x.dtype).reshape(x.shape)
+
+
+def solve_triangle(a: Any, op: int, alpha: Any, b: Any, side: int) -> None:
+    """Replace `b` by the solution of op(a) x = alpha b (side 0) or x op(a) = alpha b (side 1)."""
+    a = a if op == OP_N else a.T if op == OP_T else a.conj().T
+    with np.errstate(all="ignore"):
+        try:
+            if side == 0:
+                b[...] = np.linalg.solve(a, alpha * b)
+            else:
+                b[...] = np.linalg.solve(a.T, alpha * b.T).T
+        except np.linalg.LinAlgError:
+            b[...] = np.nan  # a device divides by the zero on the diagonal

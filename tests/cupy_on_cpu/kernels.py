@@ -17,8 +17,12 @@ from .errors import NotEmulated
 
 _IMAGE = b"kernel on the CPU: "
 _BARRIER = re.compile(r"__sync|__shfl|__ballot|__any_sync|__all_sync")
-_THREADS = re.compile(r"\b(threadIdx|blockIdx|blockDim|gridDim|__shared__|warpSize|_jit_|this_grid)")
-_SHARED = re.compile(r"extern\s+__shared__\s+(?:__align__\s*\(\d+\)\s*)?([\w:<> ]+?)\s*(\w+)\s*\[\s*\]")
+_THREADS = re.compile(
+    r"\b(threadIdx|blockIdx|blockDim|gridDim|__shared__|warpSize|_jit_|this_grid)"
+)
+_SHARED = re.compile(
+    r"extern\s+__shared__\s+(?:__align__\s*\(\d+\)\s*)?([\w:<> ]+?)\s*(\w+)\s*\[\s*\]"
+)
 _KERNEL = re.compile(
     r"(template\s*<[^;{]*?>\s*)?(extern\s+\"C\"\s+)?__global__\s+(?:static\s+)?"
     r"(?:__launch_bounds__\s*\([^)]*\)\s*)?void\s*(?:__launch_bounds__\s*\([^)]*\)\s*)?(\w+)\s*\("
@@ -159,7 +163,8 @@ def _host_text(source: str, expressions: tuple[str, ...]) -> tuple[str, tuple[st
     one_thread = "CUPY_FOR(" in source and not barriers and not _THREADS.search(source)
     body = _SHARED.sub(r"\1* \2 = (\1*)emu_dynamic_shared", source)
     entries = [
-        f"EMU_ENTRY({i}, {int(one_thread)}, {int(barriers)}, {name})" for i, name in enumerate(names)
+        f"EMU_ENTRY({i}, {int(one_thread)}, {int(barriers)}, {name})"
+        for i, name in enumerate(names)
     ]
     # #line keeps the kernel's own line numbers in g++'s messages
     text = [f'#include "{_header(source)}.h"', '#line 1 "kernel.cu"', body, *entries]

@@ -1,7 +1,7 @@
 """Stands for the functions of `cupy.linalg` that end in cuSOLVER: to NumPy, computed, and back.
 
 Argument checks and result dtypes are CuPy's.  Composite functions (det, pinv, lstsq, norm, ...)
-stay CuPy's own and call these.  A singular matrix gives NaN, where a device gives arbitrary numbers;
+stay CuPy's own and call these.  A singular matrix gives NaN, where a device gives any numbers;
 under `cupyx.errstate(linalg='raise')` both raise LinAlgError.
 """
 
@@ -65,7 +65,9 @@ def _one_by_one(f: Function, hosts: list[Any]) -> Any:
             single = f(*[h[index] for h in hosts])
         except np.linalg.LinAlgError:
             continue
-        for result, value in zip(results, single if isinstance(single, tuple) else (single,), strict=True):
+        for result, value in zip(
+            results, single if isinstance(single, tuple) else (single,), strict=True
+        ):
             result[index] = value
     return tuple(results) if isinstance(sample, tuple) else results[0]
 
@@ -77,7 +79,9 @@ def solve(a: Any, b: Any) -> Any:
     vector = b.ndim == 1
     if vector:
         if a.shape[-1] != b.size:
-            raise ValueError("a must have (..., M, M) shape and b must have (M,) for one-dimensional b")
+            raise ValueError(
+                "a must have (..., M, M) shape and b must have (M,) for one-dimensional b"
+            )
     elif a.shape[:-1] != b.shape[:-1]:
         # CuPy does not broadcast here, as NumPy does
         raise ValueError(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import bisect
 import ctypes
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,11 +37,8 @@ class Blocks:
 
     def add(self, start: int, size: int) -> None:
         """Enter a range; ranges that it covers are of memory that was freed, and go."""
-        first = bisect.bisect_left(self._starts, start)
-        last = bisect.bisect_left(self._starts, start + max(size, 1))
-        for old in self._starts[first:last]:
-            del self._sizes[old]
-        self._starts[first:last] = [start]
+        self.remove_within(start, max(size, 1))
+        bisect.insort(self._starts, start)
         self._sizes[start] = size
 
     def remove(self, start: int) -> int | None:
@@ -57,6 +55,16 @@ class Blocks:
         start = self._starts[i]
         size = self._sizes[start]
         return (start, size) if address < start + size else None
+
+    def remove_within(self, start: int, size: int) -> None:
+        first = bisect.bisect_left(self._starts, start)
+        last = bisect.bisect_left(self._starts, start + size)
+        for old in self._starts[first:last]:
+            del self._sizes[old]
+        del self._starts[first:last]
+
+    def __iter__(self) -> Iterator[tuple[int, int]]:
+        return iter(list(self._sizes.items()))
 
     @property
     def total(self) -> int:
@@ -76,7 +84,7 @@ def allocate(size: int, table: Blocks) -> int:
     """A block of unset memory."""
     if table is device and device.total + size > TOTAL:
         raise OutOfMemory(size)
-    rounded = -(-max(size, 1) // _ALIGNMENT) * _ALIGNMENT
+    rounded = _rounded(max(size, 1))
     address = _libc.aligned_alloc(_ALIGNMENT, rounded)
     if not address:
         raise OutOfMemory(size)
@@ -88,7 +96,9 @@ def allocate(size: int, table: Blocks) -> int:
 
 
 def release(address: int, table: Blocks) -> None:
-    if table.remove(address) is not None:
+    size = table.remove(address)
+    if size is not None:
+        arrays.remove_within(address, size)
         _libc.free(address)
     elif address:
         raise IllegalCall(f"free of {address:#x}, which is not the start of an allocation")
@@ -98,8 +108,25 @@ def enter_array(address: int, size: int) -> None:
     """Note what the pool hands out, and unset it: the pool reuses memory that has old values."""
     counters.allocation(size)
     if size:
-        ctypes.memset(address, _UNSET, size)
+        arrays.remove_within(address, _rounded(size))
+        ctypes.memset(address, _UNSET, _rounded(size))
         arrays.add(address, size)
+
+
+def check_margins() -> None:
+    """Raise IllegalCall if anything was written beyond the end of an array.
+
+    The pool rounds sizes up to 512 bytes; what is left over behind an array has to stay unset.
+    """
+    for start, size in arrays:
+        margin = _rounded(size) - size
+        if margin and ctypes.string_at(start + size, margin) != b"\xff" * margin:
+            ctypes.memset(start + size, _UNSET, margin)  # one report is enough
+            raise IllegalCall(f"a kernel wrote beyond the end of an array of {size} bytes")
+
+
+def _rounded(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
 def check_range(address: int, size: int, what: str) -> None:

@@ -21,7 +21,7 @@ MODULES = {
     "cupyx.lapack": "cuSOLVER",
     "cupy.cuda.jitify": "Jitify",
 }
-_TEXTURES = ("Texture", "CUDAarray", "ResourceDesc", "Surface", "memcpy2D", "memcpy3D", "Channel")
+_TEXTURES = ("Texture", "CUDAarray", "ResourceDesc", "Surface", "memcpy2D", "memcpy3D", "Array")
 
 
 class _StandIn(ModuleType):
@@ -67,7 +67,7 @@ def stand_in(name: str, part: str) -> ModuleType:
 def runtime_function(name: str) -> Any:
     """The refusal of a function of the CUDA runtime or driver."""
     textures = any(word.lower() in name.lower() for word in _TEXTURES)
-    return refuser("textures" if textures else "the CUDA API", name)
+    return refuser("CUDA's texture memory" if textures else "this part of the CUDA API", name)
 
 
 def refuse_functions(module: ModuleType, part: str, names: tuple[str, ...]) -> None:

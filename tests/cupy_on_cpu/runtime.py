@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Callable
 from typing import Any
 
 from . import counters, graphs, memory
@@ -17,6 +16,7 @@ from .errors import IllegalCall
 CUDA_VERSION = 13020
 MULTIPROCESSORS = 132
 MAX_SHARED = 232448
+_INVALID_VALUE = 1
 _OUT_OF_MEMORY = 2
 
 _DIRECTIONS: dict[int, counters.Direction] = {
@@ -97,7 +97,8 @@ class Runtime:
         try:
             return _ATTRIBUTES[attribute]
         except KeyError:
-            raise IllegalCall(f"device attribute {attribute} has no emulated value") from None
+            # what a device answers to an attribute it does not know; Device.attributes skips those
+            raise self._module.CUDARuntimeError(_INVALID_VALUE) from None
 
     def getDeviceProperties(self, device: int) -> dict[str, Any]:
         return {
@@ -230,15 +231,6 @@ class Runtime:
     def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
         pass
 
-    def streamAddCallback(
-        self, stream: int, callback: Callable[..., Any], argument: int, flags: int = 0
-    ) -> None:
-        # CuPy passes its callback and the address of the tuple it packed; it unpacks both itself,
-        # in a C function that is not reachable from here.
-        from .errors import NotEmulated
-
-        raise NotEmulated("host callbacks", "Stream.add_callback")
-
     def eventCreate(self) -> int:
         return self._handle()
 
@@ -295,9 +287,13 @@ class Runtime:
 
 def _direction(to: int, source: int, kind: int) -> counters.Direction:
     known = {(0, 0): 0, (0, 1): 2, (1, 0): 1, (1, 1): 3}
-    real = known[int(memory.device.find(to) is not None), int(memory.device.find(source) is not None)]
+    real = known[
+        int(memory.device.find(to) is not None), int(memory.device.find(source) is not None)
+    ]
     if kind not in (_DEFAULT, real):
-        raise IllegalCall(f"a copy {_DIRECTIONS[kind]} was asked for, but it goes {_DIRECTIONS[real]}")
+        raise IllegalCall(
+            f"a copy {_DIRECTIONS[kind]} was asked for, but it goes {_DIRECTIONS[real]}"
+        )
     return _DIRECTIONS[real]
 
 

@@ -96,11 +96,13 @@ def _exchange_api() -> None:
     for module, implementation in implementations:
 
         def find(name: str, implementation: Any = implementation, module: Any = module) -> Any:
-            if name == "check_status":
-                return getattr(module, name)  # it turns a status into an exception, no more
+            if name in ("check_status", "_is_cuda_python"):
+                return getattr(module, name)  # they ask nothing of a device
             return getattr(implementation, name, None) or refused.runtime_function(name)
 
-        missing = [n for n in dir(implementation) if not n.startswith("_") and not hasattr(module, n)]
+        missing = [
+            n for n in dir(implementation) if not n.startswith("_") and not hasattr(module, n)
+        ]
         if missing:
             raise CannotStart(f"{module.__name__} has no {missing}: CuPy has changed")
         trampolines.exchange(module, find)
@@ -177,8 +179,6 @@ def _exchange_libraries() -> None:
         setattr(cupy.cuda, attribute, sys.modules[f"cupy_backends.cuda.libs.{attribute}"])
     cupy.cuda.cublas = cublas.make_module(lambda: cupy.cuda.get_current_stream().ptr)
     cufft.make_module()
-    # numpy.fft has no plan over several axes to stand for; without it CuPy takes one after another.
-    cupy.fft.config.enable_nd_planning = False
     thrust.install(cupy.cuda.thrust)
     linalg.install()
     refused.refuse_functions(cub, "CUB", _CUB)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import importlib.util
 import os
 import shutil
 import subprocess
@@ -50,7 +49,9 @@ def compiler() -> str:
     """The path of g++, with a clear error where there is none."""
     found = shutil.which("g++")
     if found is None:
-        raise CannotStart("CuPy on the CPU needs g++ to run kernels; install it, e.g. `apt install g++`")
+        raise CannotStart(
+            "CuPy on the CPU needs g++ to run kernels; install it, e.g. `apt install g++`"
+        )
     return found
 
 

@@ -1,9 +1,10 @@
 """Puts Python functions behind the C functions that CuPy's modules call.
 
 CuPy reaches CUDA through two modules, `cupy_backends.cuda.api.runtime` and `.driver`.  They export
-their C functions as capsules, from which every other compiled module of CuPy copies the pointer when
-it is imported.  So the capsules are exchanged before that, for pointers into a small C++ library that
-is generated here: it calls the Python function, and lets an exception pass as Cython does.
+their C functions as capsules, from which every other compiled module of CuPy copies the pointer
+when it is imported.  So the capsules are exchanged before that, for pointers into a small C++
+library that is generated here: it calls the Python function, and lets an exception pass as Cython
+does.
 """
 
 from __future__ import annotations

@@ -244,6 +244,39 @@ static inline double erfcx(double x) {
   double t = 1. / (2. * x * x);
   return (1. - t + 3. * t * t) / (x * std::sqrt(M_PI));
 }
+// Newton's method on erf, from Giles's single-precision approximation of the inverse.
+static inline double erfinv(double y) {
+  if (!(y > -1. && y < 1.)) return std::fabs(y) == 1. ? y * INFINITY : NAN;
+  double w = -std::log((1. - y) * (1. + y)), x;
+  if (w < 5.) {
+    w -= 2.5;
+    static const double c[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06,
+                               0.00021858087, -0.00125372503, -0.00417768164, 0.246640727,
+                               1.50140941};
+    x = c[0];
+    for (int i = 1; i < 9; i++) x = c[i] + x * w;
+  } else {
+    w = std::sqrt(w) - 3.;
+    static const double c[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
+                               0.00573950773, -0.0076224613, 0.00943887047, 1.00167406,
+                               2.83297682};
+    x = c[0];
+    for (int i = 1; i < 9; i++) x = c[i] + x * w;
+  }
+  x *= y;
+  for (int i = 0; i < 3; i++) {
+    double tail = std::erfc(std::fabs(x)) - (1. - std::fabs(y));
+    x += std::copysign(tail, x) / (M_2_SQRTPI * std::exp(-x * x));
+  }
+  return x;
+}
+static inline float erfinvf(float y) { return float(erfinv(y)); }
+static inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0., std::fabs(x)); }
+static inline double cyl_bessel_i1(double x) {
+  return std::copysign(std::cyl_bessel_i(1., std::fabs(x)), x);
+}
+static inline float cyl_bessel_i0f(float x) { return float(cyl_bessel_i0(x)); }
+static inline float cyl_bessel_i1f(float x) { return float(cyl_bessel_i1(x)); }
 static inline float erfcxf(float x) { return float(erfcx(x)); }
 // CuPy calls fabs on its own half types, which convert to float.
 template <class T, class = decltype(std::declval<const T&>().to_bits())>
