@@ -294,6 +294,8 @@ def fit(grad: Gradient, node: Node) -> Gradient:
             grad = xp.real(grad)
         if grad.dtype != node.dtype:
             grad = xp.astype(grad, node.dtype)
+    if grad.__class__ not in NAMESPACES:  # NumPy's sum of everything is a scalar
+        grad = xp.asarray(grad)
     return grad
 
 
