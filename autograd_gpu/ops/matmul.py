@@ -33,11 +33,12 @@ def _matmul_b(xp: Namespace, g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
             return g * a
         return a[:, None] * g[..., None, :]  # [K] @ [..., K, N]
     if len(b_shape) == 1:  # [..., M, K] @ [K]: one product over all rows
-        k = a.shape[-1]
-        return xp.matmul(g.reshape((-1,)), a.reshape((-1, k)))
+        m = prod(a.shape[:-1])
+        return xp.matmul(g.reshape((m,)), a.reshape((m, *b_shape)))
     if len(b_shape) == 2 and a.ndim > 2:  # [..., M, K] @ [K, N]: one product over all rows
         k, n = b_shape
-        return xp.matmul(a.reshape((prod(a.shape[:-1]), k)).T, g.reshape((prod(a.shape[:-1]), n)))
+        m = prod(a.shape[:-1])
+        return xp.matmul(a.reshape((m, k)).T, g.reshape((m, n)))
     return xp.matmul(a.T if a.ndim == 2 else a.swapaxes(-1, -2), g)
 
 
