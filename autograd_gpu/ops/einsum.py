@@ -137,12 +137,12 @@ def einsum(subscripts: str, *operands: Any) -> Variable:
     """
     xs = [x if isinstance(x, Variable) else Variable(x) for x in operands]
     try:
-        terms, out = _parse(subscripts, tuple([x.value.ndim for x in xs]))
-        sizes = _sizes(terms, xs)
+        parsed, out = _parse(subscripts, tuple([x.value.ndim for x in xs]))
+        sizes = _sizes(parsed, xs)
     except ValueError as error:
         kinds = "".join([f", {x.dtype}{list(x.shape)}" for x in xs])
         raise ValueError(f"einsum({subscripts!r}{kinds}): {error}") from None
-    terms = list(terms)
+    terms = list(parsed)
     for i, term in enumerate(terms):
         xs[i], terms[i] = _simplified(xs[i], term, sizes, out, terms[:i] + terms[i + 1 :])
     while len(xs) > 1:

@@ -15,7 +15,6 @@ from autograd_gpu.backend import (
     Array,
     Namespace,
     backend_mismatch,
-    backend_of,
     current_backend,
     find_backend,
 )
@@ -244,9 +243,7 @@ def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
     xp = NAMESPACES[x.value.__class__]
     return tuple(
         [
-            indices
-            if i == axis
-            else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
+            indices if i == axis else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
             for i, n in enumerate(x.shape)
         ]
     )

@@ -140,7 +140,7 @@ def _check_result(name: str, x: Variable, result: Variable) -> None:
         )
     if after.dtype != before.dtype:
         xp = NAMESPACES[before.__class__]
-        if not xp.can_cast(after.dtype, before.dtype, casting="same_kind"):
+        if not xp.can_cast(after.dtype, before.dtype, "same_kind"):
             raise TypeError(
                 f"{name} in place: {describe(before)} would become {describe(after)}, of another "
                 f"kind; use x = x.astype(...) first"

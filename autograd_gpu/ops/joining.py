@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from itertools import pairwise
+from typing import Any, cast
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.primitive import primitive
@@ -65,7 +66,7 @@ def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
     """
     first = arrays[0]
     ndim = first.ndim + 1
-    where = _lead(axis, ndim) + (None,)
+    where = (*_lead(axis, ndim), None)
     for other in arrays:
         if other.shape != first.shape:
             raise ValueError("all arrays must have one shape")
@@ -93,10 +94,10 @@ def split(
         return tuple([x[(*lead, slice(i * width, (i + 1) * width))] for i in range(parts)])
     cuts = [0, *map(operator.index, indices_or_sections), size]
     # As NumPy has it, an index may lie before the previous one or behind the end.
-    slices = [slice(a, b) for a, b in zip(cuts[:-1], cuts[1:], strict=True)]
+    slices = [slice(a, b) for a, b in pairwise(cuts)]
     parts_of = [range(size)[s] for s in slices]
     if sum(map(len, parts_of)) != size or any(
-        a.stop != b.start for a, b in zip(parts_of[:-1], parts_of[1:], strict=True) if a and b
+        a.stop != b.start for a, b in pairwise(parts_of) if a and b
     ):
         raise ValueError("the indices must not decrease")
     return tuple([x[(*lead, s)] for s in slices])
@@ -121,13 +122,11 @@ def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
         raise ValueError("unstack: a 0-d array has no axis to take apart")
     if -x.ndim <= axis < x.ndim and not x.shape[axis]:
         return ()
-    return unstack_(x, axis)
+    return cast(tuple[Variable, ...], unstack_(x, axis))
 
 
 def _pad_x(g: Any, x_shape: tuple[int, ...], pad_width: Sequence[tuple[int, int]]) -> Any:
-    inner = [
-        slice(before, before + n) for n, (before, _) in zip(x_shape, pad_width, strict=True)
-    ]
+    inner = [slice(before, before + n) for n, (before, _) in zip(x_shape, pad_width, strict=True)]
     return g[tuple(inner)]
 
 

@@ -290,8 +290,8 @@ def atleast_3d(x: Any) -> Variable:
 
 
 def _at_least(x: Any, n: int) -> Variable:
-    x = x if isinstance(x, Variable) else Variable(x)
-    if x.ndim >= n:
-        return x
-    shape = (1,) * (min(n, 2) - x.ndim) + tuple(x.shape)
-    return reshape(x, shape + (1,) * (n - len(shape)))
+    v = x if isinstance(x, Variable) else Variable(x)
+    if v.ndim >= n:
+        return v
+    shape = (1,) * (min(n, 2) - v.ndim) + v.shape
+    return reshape(v, shape + (1,) * (n - len(shape)))
