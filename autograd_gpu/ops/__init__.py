@@ -23,6 +23,7 @@ from autograd_gpu.ops.activations import (
     selu as selu,
     silu as silu,
 )
+from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
 from autograd_gpu.ops.comparisons import (
     bitwise_and as bitwise_and,
     bitwise_invert as bitwise_invert,
@@ -73,6 +74,7 @@ from autograd_gpu.ops.cumulative import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
 )
+from autograd_gpu.ops.einsum import einsum as einsum
 from autograd_gpu.ops.elementwise import (
     abs_ as abs,
     add as add,
@@ -89,6 +91,7 @@ from autograd_gpu.ops.elementwise import (
     round_ as round,
     sign as sign,
     subtract as subtract,
+    tanh as tanh,
     trunc as trunc,
 )
 from autograd_gpu.ops.exponentials import (
@@ -103,6 +106,39 @@ from autograd_gpu.ops.exponentials import (
     logsigmoid as logsigmoid,
     sigmoid as sigmoid,
     softplus as softplus,
+)
+from autograd_gpu.ops.indexing import (
+    argsort as argsort,
+    getitem as getitem,
+    nonzero as nonzero,
+    put_along_axis as put_along_axis,
+    scatter_add as scatter_add,
+    searchsorted as searchsorted,
+    set_at as set_at,
+    sort as sort,
+    take as take,
+    take_along_axis as take_along_axis,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
+from autograd_gpu.ops.inplace import inplace as inplace, setitem as setitem
+from autograd_gpu.ops.joining import (
+    concat as concat,
+    pad as pad,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+)
+from autograd_gpu.ops.matmul import (
+    dot as dot,
+    inner as inner,
+    kron as kron,
+    matmul as matmul,
+    outer as outer,
+    tensordot as tensordot,
+    vecdot as vecdot,
 )
 from autograd_gpu.ops.powers import (
     cbrt as cbrt,
@@ -133,6 +169,28 @@ from autograd_gpu.ops.selection import (
     maximum as maximum,
     minimum as minimum,
     where as where,
+)
+from autograd_gpu.ops.shape import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_to as broadcast_to,
+    expand_dims as expand_dims,
+    flatten as flatten,
+    flip as flip,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    repeat as repeat,
+    reshape as reshape,
+    roll as roll,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    tile as tile,
+    transpose as transpose,
 )
 from autograd_gpu.ops.softmax import (
     log_softmax as log_softmax,
