@@ -108,7 +108,8 @@ class Function:
         finally:
             recording.reset(token)
         several = isinstance(returned, (tuple, list))
-        values = [_output(name, x, arrays) for x in (returned if several else (returned,))]
+        returned = [_raw(x) for x in (returned if several else (returned,))]
+        values = [_output(name, x, arrays) for x in returned]
         if not values:
             raise ValueError(f"{name}: forward returned no output")
         if edges is None or not any(_is_differentiable(x) for x in values):
@@ -120,7 +121,13 @@ class Function:
         node.edges = edges
         node.function = function
         node.function_name = name
-        node.origins = [_origin(x, arrays, values) for x in function._saved]
+        node.origins = [_origin(x, arrays, returned) for x in function._saved]
+        function._saved = tuple(
+            [
+                values[origin[1]] if origin is not None and origin[0] == "output" else x
+                for x, origin in zip(function._saved, node.origins, strict=True)
+            ]
+        )
         node.unconnected = _unconnected(function, before, known, node.origins)
         node.several = several
         return make_results(values, node) if several else make_result(values[0], node)
@@ -215,6 +222,8 @@ class UserNode(FunctionNode):
 
     def _checked(self, grad: Any, edge: Node, i: int, like: Any) -> Gradient:
         what = f"the backward of {self.name} for input {i}"
+        if not hasattr(grad, "dtype"):
+            raise TypeError(f"{what} returned {type(grad).__name__}; an array or None is needed")
         return check_gradient(grad, edge.shape, edge.dtype, what, like=like)
 
     def _connected(self, value: Any, origin: tuple[str, int] | None) -> Any:
@@ -269,17 +278,18 @@ def _arrays(name: str, inputs: tuple[Any, ...]) -> list[Any]:
     backend = None
     for i, x in enumerate(inputs):
         value = _raw(x)
-        found = BACKENDS.get(type(value))
+        kind: type = type(value)
+        found = BACKENDS.get(kind)
         if found is None:
             _constant(x, name, i)
             if hasattr(value, "dtype"):  # other array types of the backends
                 found = find_backend(value)
-        if found is not None and found.array_type is type(value):
+        if found is not None and found.array_type is kind:
             if backend is not None and found is not backend:
                 raise backend_mismatch(name, [_raw(v) for v in inputs if find_backend(_raw(v))])
             backend = found
             if any(value is other for other in arrays):
-                value = _raw(x)[...]  # so that self.save(...) knows which input is meant
+                value = value.view()  # so that self.save(...) knows which input is meant
         arrays.append(value)
     if backend is None and arrays and all(isinstance(x, (int, float, complex)) for x in arrays):
         arrays = list(unify(name, *arrays)[1:])
@@ -322,7 +332,7 @@ def _mixed(name: str, found: str, expected: str) -> NoReturn:
     )
 
 
-def _origin(x: Any, arrays: list[Any], values: list[Array]) -> tuple[str, int] | None:
+def _origin(x: Any, arrays: list[Any], values: list[Any]) -> tuple[str, int] | None:
     """Which input or output of the forward a saved value is."""
     for kind, candidates in (("input", arrays), ("output", values)):
         for i, candidate in enumerate(candidates):
