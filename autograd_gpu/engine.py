@@ -1,0 +1,501 @@
+"""The two-phase engine: count the edges into every node, then run each node once.
+
+`backward` and `gradients` are the only two ways in.  There is no recursion, so the depth of a graph
+is limited by memory only.
+"""
+
+from __future__ import annotations
+
+
+import sys
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
+from autograd_gpu.broadcast import sum_to
+from autograd_gpu.graph import (
+    AccumulateGrad,
+    Edges,
+    Gradient,
+    Hooks,
+    Node,
+    gradient_edge,
+)
+from autograd_gpu.modes import anomaly, enable_grad, no_grad
+from autograd_gpu.variable import ALONE, Variable
+
+# Adding into a leaf's .grad reads and writes it; threads that share leaves take turns.
+_commit_lock = threading.RLock()
+
+_RELEASED = (
+    "backward through {name} a second time: its saved arrays were released after the first; "
+    "pass retain_graph=True to the first backward to keep them"
+)
+
+
+def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) -> None:
+    """Add the gradient of `root` to the `.grad` of every leaf that it depends on.
+
+    Parameters
+    ----------
+    root
+        A Variable that requires a gradient.
+    grad
+        The gradient of the loss with respect to `root`, of its shape and dtype; 1 for a real
+        scalar, required otherwise.
+    retain_graph
+        Keep what the graph saved, so that a second backward can run through it.
+
+    Gradients accumulate over calls until `zero_grad`.  If an error comes up, every `.grad` is as it
+    was before, but for leaves with post-accumulate hooks.  Raises RuntimeError for a root without a
+    graph, a missing `grad` and a released graph, ValueError and TypeError for a `grad` that does
+    not fit.
+
+    >>> x = Variable([1.0, 2.0], requires_grad=True)
+    >>> y = x * 3.0
+    >>> y.backward(Variable([1.0, 10.0]))
+    >>> x.grad
+    array([ 3., 30.], dtype=float32)
+    """
+    node = _root_node(root)
+    seed = _seed(root, grad, create_graph=False)
+    slots = {node: seed}
+    del seed  # the slot is to be the only holder, so that the seed may be reused
+    with no_grad():
+        _run(slots, _count_all([node]), {}, {}, retain=retain_graph, create_graph=False)
+
+
+def gradients(
+    outputs: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    grad_outputs: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`; every `.grad` is left alone.
+
+    Parameters
+    ----------
+    outputs, inputs
+        One Variable or a sequence of them.  Inputs may be leaves or results.
+    grad_outputs
+        The gradients of the outputs: one for one output, or a sequence with None for the default.
+    retain_graph
+        Keep what the graph saved; the default is `create_graph`.
+    create_graph
+        Record the derivative too, so that the results can be differentiated again.
+    allow_unused
+        Return None for inputs that the outputs do not depend on, where RuntimeError is raised
+        otherwise.
+
+    Returns a list of Variables for a sequence of inputs, one Variable for one input.  Only the
+    nodes on a path to an input run.
+
+    >>> x = Variable(2.0, requires_grad=True)
+    >>> dy = gradients(x * x * x, x, create_graph=True)
+    >>> dy.item(), gradients(dy, x).item()
+    (12.0, 12.0)
+    """
+    outs = _variables(outputs, "outputs")
+    ins = _variables(inputs, "inputs")
+    seeds = _grad_outputs(grad_outputs, outputs, len(outs))
+    roots = [_root_node(x) for x in outs]
+    targets: list[Node | None] = [gradient_edge(x) for x in ins]
+    if None in targets:
+        i = targets.index(None)
+        raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    slots: dict[Node, Gradient] = {}
+    for node, root, given in zip(roots, outs, seeds, strict=True):
+        seed = _seed(root, given, create_graph)
+        slots[node] = slots[node] + seed if node in slots else seed
+        del seed
+    captured: dict[Node, Gradient] = dict.fromkeys(cast(list[Node], targets))
+    counts, masked = _count_paths(list(slots), captured)
+    if not counts and not allow_unused:
+        raise RuntimeError("gradients: the outputs depend on none of the inputs")
+    slots = {node: seed for node, seed in slots.items() if node in counts}
+    retain = create_graph if retain_graph is None else retain_graph
+    with enable_grad() if create_graph else no_grad():
+        _run(slots, counts, masked, captured, retain=retain, create_graph=create_graph)
+    found = [captured[cast(Node, node)] for node in targets]
+    if None in [x if x is None else 0 for x in found] and not allow_unused:
+        i = next(i for i, x in enumerate(found) if x is None)
+        raise RuntimeError(
+            f"gradients: the outputs do not depend on input {i}; "
+            f"pass allow_unused=True to get None for it"
+        )
+    results = [_as_result(x) for x in found]
+    return results[0] if isinstance(inputs, Variable) else results
+
+
+# Phase one ------------------------------------------------------------------------------------
+
+
+def _count_all(roots: list[Node]) -> dict[Node, int]:
+    """For every node beneath `roots` the number of edges that lead into it."""
+    counts = dict.fromkeys(roots, 0)
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.shape is None:
+            raise RuntimeError(_RELEASED.format(name=node.name))
+        for edge in node.edges:
+            if edge is not None:
+                if edge in counts:
+                    counts[edge] += 1
+                else:
+                    counts[edge] = 1
+                    stack.append(edge)
+    return counts
+
+
+def _count_paths(
+    roots: list[Node], targets: Mapping[Node, Gradient]
+) -> tuple[dict[Node, int], dict[Node, Edges]]:
+    """As `_count_all`, for the nodes on a path from `roots` to `targets` only.
+
+    Also returns each such node's edges with None in place of those that lead to no target.
+    """
+    order: list[Node] = []  # inputs before results
+    seen = set(roots)
+    stack: list[tuple[Node, bool]] = [(node, False) for node in roots]
+    while stack:
+        node, done = stack.pop()
+        if done:
+            order.append(node)
+            continue
+        stack.append((node, True))
+        for edge in node.edges:
+            if edge is not None and edge not in seen:
+                seen.add(edge)
+                stack.append((edge, False))
+    # A depth-first walk that marks nodes when they are pushed gives no topological order, so what
+    # leads to a target is found by walking from the targets up the reversed edges.
+    users: dict[Node, list[Node]] = {}
+    for node in order:
+        for edge in node.edges:
+            if edge is not None:
+                users.setdefault(edge, []).append(node)
+    needed = {node for node in targets if node in seen}
+    upward = list(needed)
+    while upward:
+        for user in users.get(upward.pop(), ()):
+            if user not in needed:
+                needed.add(user)
+                upward.append(user)
+    counts = {node: 0 for node in roots if node in needed}
+    masked: dict[Node, Edges] = {}
+    for node in order:
+        if node in needed:
+            edges = tuple([edge if edge in needed else None for edge in node.edges])
+            masked[node] = edges
+            if any(edges) and node.shape is None:
+                raise RuntimeError(_RELEASED.format(name=node.name))
+            for edge in edges:
+                if edge is not None:
+                    counts[edge] = counts.get(edge, 0) + 1
+    return counts, masked
+
+
+# Phase two ------------------------------------------------------------------------------------
+
+
+def _run(
+    slots: dict[Node, Gradient],
+    counts: dict[Node, int],
+    masked: Mapping[Node, Edges],
+    captured: dict[Node, Gradient],
+    *,
+    retain: bool,
+    create_graph: bool,
+) -> None:
+    """Run each node once all of its gradient has arrived; then write the leaves' gradients."""
+    ready = [node for node in slots if not counts[node]]
+    leaves: dict[Node, Gradient] = {}
+    check_nan = anomaly.get()
+    node = ready[0] if ready else None
+    try:
+        while ready:
+            node = ready.pop()
+            g = slots.pop(node, None)
+            edges = masked[node] if masked else node.edges
+            grads: Sequence[Gradient]
+            if g is None:  # no path delivered a gradient: the inputs wait for one less
+                grads = (None,) * len(edges)
+            else:
+                if node.hooks is not None:
+                    g = _run_prehooks(node, node.hooks, g)
+                if node.__class__ is AccumulateGrad:
+                    g = _run_leaf_hooks(node, g)
+                    if node in captured:
+                        captured[node] = g
+                    elif not captured:
+                        finished = leaves
+                        if node.variable._post_hooks:  # type: ignore[attr-defined]
+                            finished = {}
+                        finished[node] = g
+                        del g
+                        if finished is not leaves:
+                            _commit(finished)
+                    continue
+                if captured and node in captured:
+                    captured[node] = g
+                    if not any(edges):
+                        continue
+                grads = (node.backward_recorded if create_graph else node.backward)(g, edges)
+                if node.hooks is not None and node.hooks.after:
+                    grads = _run_hooks(node, node.hooks, grads, g)
+                if check_nan:
+                    _check_nan(node, grads)
+                cls = g.__class__
+                del g
+                if not retain:
+                    node.release()
+            for edge, grad in zip(edges, grads, strict=False):
+                if edge is None:
+                    continue
+                if grad is not None:
+                    if (
+                        grad.__class__ is not cls
+                        or grad.shape != edge.shape
+                        or grad.dtype is not edge.dtype
+                    ):
+                        grad = fit(grad, edge)
+                    if edge in slots:
+                        _accumulate(slots, edge, grad)
+                    else:
+                        slots[edge] = grad
+                left = counts[edge] - 1
+                counts[edge] = left
+                if not left:
+                    ready.append(edge)
+            grads = grad = None  # type: ignore[assignment]  # the slots are to be the only holders
+    except BaseException as error:
+        if node is not None and not hasattr(error, "__notes__"):
+            error.add_note(f"raised in the backward of {node.name}{_where(node)}")
+        raise
+    _commit(leaves)
+
+
+def fit(grad: Gradient, node: Node) -> Gradient:
+    """`grad` with the shape and dtype of `node`'s value: the one place that undoes a broadcast,
+    a promotion of the dtype and a step into the complex numbers."""
+    if grad.__class__ is tuple:
+        return grad
+    xp = NAMESPACES.get(grad.__class__)
+    if xp is None:
+        xp = backend_of(grad).xp
+        grad = xp.asarray(grad)
+    if grad.shape != node.shape:
+        grad = sum_to(xp, grad, node.shape)
+    if grad.dtype != node.dtype:
+        if grad.dtype.kind == "c" and node.dtype.kind != "c":
+            grad = xp.real(grad)
+        if grad.dtype != node.dtype:
+            grad = xp.astype(grad, node.dtype)
+    return grad
+
+
+def _accumulate(slots: dict[Node, Gradient], node: Node, grad: Gradient) -> None:
+    """Add `grad` to what is in the node's slot: in place if nothing else holds that buffer."""
+    old = slots[node]
+    if old.__class__ is tuple:
+        slots[node] = tuple(
+            b if a is None else a if b is None else a + b for a, b in zip(old, grad, strict=True)
+        )
+        return
+    backend = BACKENDS.get(old.__class__)
+    if backend is None:
+        slots[node] = old + grad
+        return
+    del old
+    if sys.getrefcount(slots[node]) == ALONE and not backend.is_shared(slots[node]):
+        backend.add_into(slots[node], grad)
+    else:
+        slots[node] = backend.asarray(slots[node] + grad)
+
+
+def _commit(leaves: dict[Node, Gradient]) -> None:
+    """Add the finished gradients into their leaves' `.grad`, which share memory with nothing."""
+    with _commit_lock:
+        while leaves:
+            node = next(iter(leaves))
+            variable = cast(AccumulateGrad, node).variable
+            backend = backend_of(leaves[node])
+            grad = variable.grad
+            if grad is None:
+                alone = sys.getrefcount(leaves[node]) == ALONE
+                if alone and not backend.is_shared(leaves[node]):
+                    variable.grad = leaves.pop(node)
+                else:
+                    variable.grad = leaves.pop(node).copy()
+            else:
+                del grad
+                if sys.getrefcount(variable.grad) == ALONE and not backend.is_shared(variable.grad):
+                    backend.add_into(variable.grad, leaves.pop(node))
+                else:
+                    variable.grad = backend.asarray(variable.grad + leaves.pop(node))
+            for hook in tuple(variable._post_hooks or ()):
+                hook(variable)
+
+
+# Hooks ----------------------------------------------------------------------------------------
+
+
+def _run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
+    for hook in tuple(hooks.before):
+        g = _replaced(g, hook(g), node, "a hook on")
+    for reference in hooks.keep_for:
+        variable = reference()
+        if variable is not None:
+            raw = g.value if isinstance(g, Variable) else g
+            old = variable.grad
+            variable.grad = raw.copy() if old is None else backend_of(raw).asarray(old + raw)
+    return g
+
+
+def _run_leaf_hooks(node: Node, g: Gradient) -> Gradient:
+    for hook in tuple(cast(AccumulateGrad, node).variable._hooks or ()):
+        g = _replaced(g, hook(g), node, "a hook on the leaf of")
+    return g
+
+
+def _run_hooks(
+    node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
+) -> Sequence[Gradient]:
+    for hook in tuple(hooks.after):
+        new = hook(tuple(grads), g)
+        if new is not None:
+            if len(new) != len(node.edges):
+                raise ValueError(
+                    f"a hook on {node.name} returned {len(new)} gradients for "
+                    f"{len(node.edges)} inputs"
+                )
+            grads = [
+                _replaced(old, one, edge, f"a hook on {node.name} for the input from")
+                if edge is not None and one is not None
+                else one
+                for old, one, edge in zip(grads, new, node.edges, strict=True)
+            ]
+    return grads
+
+
+def _replaced(g: Gradient, new: Gradient, node: Node, what: str) -> Gradient:
+    """What a hook returned in place of `g`, checked."""
+    if new is None:
+        return g
+    return check_gradient(new, node.shape, node.dtype, f"{what} {node.name}", like=g)
+
+
+def check_gradient(
+    grad: Gradient, shape: Any, dtype: Any, what: str, *, like: Gradient
+) -> Gradient:
+    """`grad`, which user code returned, if it has the right kind, shape and dtype."""
+    wants_variable = isinstance(like, Variable)
+    if isinstance(grad, Variable) and not wants_variable:
+        grad = grad.value
+    if wants_variable and not isinstance(grad, Variable):
+        grad = Variable(grad)
+    kind = type(grad.value) if isinstance(grad, Variable) else type(grad)
+    if kind not in BACKENDS:
+        if not hasattr(grad, "dtype"):
+            raise TypeError(f"{what} returned {kind.__name__}; an array or None is needed")
+        grad = backend_of(grad).asarray(grad)
+        kind = type(grad)
+    if like is not None:
+        expected = type(like.value) if isinstance(like, Variable) else type(like)
+        if kind is not expected and expected in BACKENDS:
+            raise TypeError(
+                f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
+                f"{BACKENDS[expected].name}; nothing is moved silently"
+            )
+    if grad.shape != shape:
+        raise ValueError(
+            f"{what} returned a gradient of shape {tuple(grad.shape)}; the shape is {shape}"
+        )
+    if grad.dtype != dtype:
+        raise TypeError(f"{what} returned a gradient of dtype {grad.dtype}; the dtype is {dtype}")
+    return grad
+
+
+def _check_nan(node: Node, grads: Sequence[Gradient]) -> None:
+    for i, grad in enumerate(grads):
+        parts = grad if isinstance(grad, tuple) else (grad,)
+        for part in parts:
+            raw = part.value if isinstance(part, Variable) else part
+            if raw is not None and bool((raw != raw).any()):  # noqa: PLR0124
+                raise RuntimeError(
+                    f"the backward of {node.name} returned a NaN for input {i}{_where(node)}"
+                )
+
+
+def _where(node: Node) -> str:
+    return f", recorded at {node.recorded_at}" if node.recorded_at else ""
+
+
+# Arguments ------------------------------------------------------------------------------------
+
+
+def _root_node(root: Any) -> Node:
+    if not isinstance(root, Variable):
+        raise TypeError(f"expected a Variable to differentiate, got {type(root).__name__}")
+    node = gradient_edge(root)
+    if node is None:
+        raise RuntimeError(
+            "this Variable does not require a gradient: no input of its ops does, or it was "
+            "computed under no_grad or detached; set requires_grad=True on a leaf before computing"
+        )
+    return node
+
+
+def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
+    value = root.value
+    if grad is None:
+        if value.size != 1 or value.dtype.kind == "c":
+            raise RuntimeError(
+                f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
+                f"given; only a real scalar has the default 1"
+            )
+        seed = backend_of(value).xp.ones_like(value)
+        return Variable(seed) if create_graph else seed
+    if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
+        seed = backend_of(value).xp.full_like(value, grad)
+        if value.size != 1:
+            raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
+        return Variable(seed) if create_graph else seed
+    if isinstance(grad, (list, tuple)):
+        grad = backend_of(value).asarray(grad, value.dtype)
+    like = root if create_graph else value
+    seed = check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
+    return seed
+
+
+def _variables(x: Any, what: str) -> list[Variable]:
+    items = [x] if isinstance(x, Variable) else list(x)
+    for i, item in enumerate(items):
+        if not isinstance(item, Variable):
+            raise TypeError(f"gradients: {what}[{i}] is {type(item).__name__}, not a Variable")
+    if not items:
+        raise ValueError(f"gradients: {what} is empty")
+    return items
+
+
+def _grad_outputs(given: Any, outputs: Any, n: int) -> list[Any]:
+    if given is None:
+        return [None] * n
+    if isinstance(outputs, Variable) and not isinstance(given, (list, tuple)):
+        return [given]
+    if len(given) != n:
+        raise ValueError(f"gradients: {len(given)} grad_outputs were given for {n} outputs")
+    return list(given)
+
+
+def _as_result(x: Gradient) -> Variable | None:
+    if x is None or isinstance(x, Variable):
+        return x
+    return Variable(x)
+
+

@@ -1,0 +1,121 @@
+"""Index expressions taken apart: which axes are indexed by arrays, which by slices.
+
+Only shapes are looked at, so that NumPy's and CuPy's scatter-add share it.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """`x[index]` with integer arrays among the indices, for `x` of a given shape.
+
+    `arrays[i]` (integer arrays or numbers) indexes axis `array_axes[i]` of `x`, `rest[i]`
+    (slices) axis `rest_axes[i]`.  The axes to which the arrays broadcast start at axis `position`
+    of the result.
+    """
+
+    arrays: tuple[Any, ...]
+    array_axes: tuple[int, ...]
+    rest: tuple[slice, ...]
+    rest_axes: tuple[int, ...]
+    position: int
+
+
+def is_basic(index: Any) -> bool:
+    """Whether `index` has integers, slices, None and Ellipsis only: no element is met twice."""
+    if type(index) is tuple:
+        return all(map(is_basic, index))
+    # bool is an int to Python and a mask to an array
+    return (isinstance(index, int | slice) and not isinstance(index, bool)) or (
+        index is None or index is Ellipsis
+    )
+
+
+def select(index: Any, shape: tuple[int, ...], as_index: Callable[[Any], Any]) -> Selection | None:
+    """Take `index` of an array of `shape` apart; None where no integer array repeats elements.
+
+    `as_index` turns what is no slice, None, Ellipsis or int into an array with `dtype` and
+    `shape`.  Several masks, or masks beside integer arrays, become integer arrays by `nonzero`.
+    """
+    entries: list[Any] = []
+    masks = 0
+    for entry in index if type(index) is tuple else (index,):
+        if entry is not None and entry is not Ellipsis and not isinstance(entry, slice):
+            if isinstance(entry, int) and not isinstance(entry, bool):
+                entry = operator.index(entry)
+            else:
+                entry = as_index(entry)
+                masks += entry.dtype.kind == "b"
+        entries.append(entry)
+    if not any(_is_integers(entry) for entry in entries) and masks <= 1:
+        return None
+    entries = _expand_masks(entries) if masks else entries
+    used = sum(entry is not None and entry is not Ellipsis for entry in entries)
+    if Ellipsis not in [e for e in entries if e is Ellipsis]:
+        entries.append(Ellipsis)
+    return _place(entries, len(shape), len(shape) - used)
+
+
+def _is_integers(entry: Any) -> bool:
+    return hasattr(entry, "dtype") and entry.dtype.kind != "b"
+
+
+def _expand_masks(entries: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for entry in entries:
+        if not hasattr(entry, "dtype") or entry.dtype.kind != "b":
+            out.append(entry)
+        elif entry.ndim == 0:
+            raise IndexError("a 0-d mask beside other arrays has no scatter-add")
+        else:
+            out.extend(entry.nonzero())
+    return out
+
+
+def _place(entries: list[Any], ndim: int, free: int) -> Selection:
+    # `free` axes are those that the Ellipsis stands for
+    if free < 0:
+        raise IndexError(f"too many indices for an array with {ndim} axes")
+    arrays: list[Any] = []
+    array_axes: list[int] = []
+    rest: list[slice] = []
+    rest_axes: list[int] = []
+    axis = result_axes = 0
+    first = None
+    gap = separated = False
+    for entry in entries:
+        if entry is Ellipsis:
+            rest.extend([slice(None)] * free)
+            rest_axes.extend(range(axis, axis + free))
+            axis += free
+            result_axes += free
+            gap = True
+        elif entry is None or isinstance(entry, slice):
+            if entry is not None:
+                rest.append(entry)
+                rest_axes.append(axis)
+                axis += 1
+            result_axes += 1
+            gap = True
+        else:
+            # NumPy puts the broadcast axes first where a slice, None or Ellipsis, even an empty
+            # one, stands between two arrays, and where the first array is otherwise
+            separated |= first is not None and gap
+            first = result_axes if first is None else first
+            gap = False
+            arrays.append(entry)
+            array_axes.append(axis)
+            axis += 1
+    return Selection(
+        tuple(arrays),
+        tuple(array_axes),
+        tuple(rest),
+        tuple(rest_axes),
+        0 if separated or first is None else first,
+    )

@@ -1,0 +1,158 @@
+"""SGD and Adam steps in place, in blocks that stay in the cache; no temporary of full size."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+BLOCK = 16_384
+"""Elements worked on at a time; five float32 arrays of it fit into a core's second-level cache."""
+
+_scratch = threading.local()
+
+
+def sgd_step(
+    param: Array,
+    grad: Array,
+    buffer: Array | None,
+    *,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    first: bool,
+) -> None:
+    """One SGD step in place on `param` and `buffer` [same shape], as PyTorch's SGD does it.
+
+    `buffer` is None where there is no momentum; on the `first` step it takes the gradient
+    undamped.  Half types are computed in float32.
+    """
+
+    def update(s: Array, t: Array, p: Array, g: Array, b: Array | None = None) -> None:
+        if weight_decay:
+            np.multiply(p, weight_decay, s)
+            np.add(s, g, s)
+            g = s
+        if b is not None:
+            if first:
+                b[...] = g
+            else:
+                np.multiply(b, momentum, b)
+                np.multiply(g, 1 - dampening, t)
+                np.add(b, t, b)
+            if nesterov:
+                np.multiply(b, momentum, t)
+                np.add(g, t, s)
+                g = s
+            else:
+                g = b
+        np.multiply(g, lr, t)
+        np.subtract(p, t, p)
+
+    _in_blocks(update, (param, grad) if buffer is None else (param, grad, buffer))
+
+
+def adam_step(
+    param: Array,
+    grad: Array,
+    m: Array,
+    v: Array,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    step: int,
+) -> None:
+    """One Adam or, `decoupled`, AdamW step in place on `param`, `m` and `v` [same shape].
+
+    `step` counts from 1.  Half types are computed in float32.  As in PyTorch, the parts of complex
+    numbers are parameters of their own.
+    """
+    # p -= lr / c1 * m / (sqrt(v / c2) + eps), with sqrt(c2) moved to where it costs nothing
+    root = math.sqrt(1 - beta2**step)
+    size = lr * root / (1 - beta1**step)
+    eps = eps * root
+    decay = 1 - lr * weight_decay
+
+    def update(s: Array, t: Array, p: Array, g: Array, m: Array, v: Array) -> None:
+        if weight_decay:
+            if decoupled:
+                np.multiply(p, decay, p)
+            else:
+                np.multiply(p, weight_decay, t)
+                np.add(t, g, t)
+                g = t
+        np.multiply(m, beta1, m)
+        np.multiply(g, 1 - beta1, s)
+        np.add(m, s, m)
+        np.multiply(v, beta2, v)
+        np.multiply(g, g, s)
+        np.multiply(s, 1 - beta2, s)
+        np.add(v, s, v)
+        np.sqrt(v, s)
+        np.add(s, eps, s)
+        np.divide(m, s, s)
+        np.multiply(s, size, s)
+        np.subtract(p, s, p)
+
+    _in_blocks(update, (param, grad, m, v))
+
+
+def _in_blocks(update: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+    """Run `update(scratch, scratch, *blocks)` over `arrays`; it may write to all but the second."""
+    flat = [x.reshape(-1) for x in arrays]  # a copy where an array is not contiguous
+    dtype = flat[0].dtype
+    if dtype.kind == "c":
+        dtype = np.dtype(f"f{dtype.itemsize // 2}")
+        flat = [x.view(dtype) if x.dtype.kind == "c" else x for x in flat]
+    elif dtype.itemsize == 2:
+        dtype = np.dtype(np.float32)
+    step = _step if all(x.dtype == dtype for x in flat) else _step_converted
+    buffers = _buffers(dtype)
+    size = flat[0].size
+    if size <= BLOCK:
+        step(update, buffers, flat)
+    else:
+        for start in range(0, size, BLOCK):
+            step(update, buffers, [x[start : start + BLOCK] for x in flat])
+    for i, x in enumerate(arrays):
+        if i != 1 and not x.flags.c_contiguous:
+            x[...] = flat[i].view(x.dtype).reshape(x.shape)
+
+
+def _step(update: Callable[..., None], buffers: list[Array], blocks: list[Array]) -> None:
+    n = blocks[0].size
+    update(buffers[0][:n], buffers[1][:n], *blocks)
+
+
+def _step_converted(update: Callable[..., None], buffers: list[Array], blocks: list[Array]) -> None:
+    n = blocks[0].size
+    while len(buffers) < 2 + len(blocks):
+        buffers.append(np.empty_like(buffers[0]))
+    copies = [buffer[:n] for buffer in buffers[2 : 2 + len(blocks)]]
+    for copy, block in zip(copies, blocks, strict=True):
+        copy[...] = block
+    update(buffers[0][:n], buffers[1][:n], *copies)
+    for i, (copy, block) in enumerate(zip(copies, blocks, strict=True)):
+        if i != 1:
+            block[...] = copy
+
+
+def _buffers(dtype: np.dtype[Any]) -> list[Array]:
+    """This thread's scratch blocks of `dtype`."""
+    buffers: dict[np.dtype[Any], list[Array]] | None = getattr(_scratch, "buffers", None)
+    if buffers is None:
+        buffers = _scratch.buffers = {}
+    if dtype not in buffers:
+        buffers[dtype] = [np.empty(BLOCK, dtype) for _ in range(2)]
+    return buffers[dtype]
