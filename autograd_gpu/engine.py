@@ -7,9 +7,9 @@ is limited by memory only.
 from __future__ import annotations
 
 
-import sys
 import threading
 from collections.abc import Mapping, Sequence
+from sys import getrefcount
 from typing import Any, cast
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
@@ -22,11 +22,13 @@ from autograd_gpu.graph import (
     Node,
     gradient_edge,
 )
-from autograd_gpu.modes import anomaly, enable_grad, no_grad
+from autograd_gpu.modes import anomaly, recording
 from autograd_gpu.variable import ALONE, Variable
 
 # Adding into a leaf's .grad reads and writes it; threads that share leaves take turns.
 _commit_lock = threading.RLock()
+
+_NOTHING: Mapping[Node, Edges] = {}
 
 _RELEASED = (
     "backward through {name} a second time: its saved arrays were released after the first; "
@@ -59,11 +61,13 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     array([ 3., 30.], dtype=float32)
     """
     node = _root_node(root)
-    seed = _seed(root, grad, create_graph=False)
-    slots = {node: seed}
-    del seed  # the slot is to be the only holder, so that the seed may be reused
-    with no_grad():
-        _run(slots, _count_all([node]), {}, {}, retain=retain_graph, create_graph=False)
+    slots = {node: _seed(root, grad, create_graph=False)}
+    counts = _count_all([node])
+    token = recording.set(False)
+    try:
+        _run(slots, counts, _NOTHING, {}, retain_graph, False)
+    finally:
+        recording.reset(token)
 
 
 def gradients(
@@ -118,8 +122,11 @@ def gradients(
         raise RuntimeError("gradients: the outputs depend on none of the inputs")
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
-    with enable_grad() if create_graph else no_grad():
-        _run(slots, counts, masked, captured, retain=retain, create_graph=create_graph)
+    token = recording.set(create_graph)
+    try:
+        _run(slots, counts, masked, captured, retain, create_graph)
+    finally:
+        recording.reset(token)
     found = [captured[cast(Node, node)] for node in targets]
     if None in [x if x is None else 0 for x in found] and not allow_unused:
         i = next(i for i, x in enumerate(found) if x is None)
@@ -208,7 +215,6 @@ def _run(
     counts: dict[Node, int],
     masked: Mapping[Node, Edges],
     captured: dict[Node, Gradient],
-    *,
     retain: bool,
     create_graph: bool,
 ) -> None:
@@ -216,45 +222,36 @@ def _run(
     ready = [node for node in slots if not counts[node]]
     leaves: dict[Node, Gradient] = {}
     check_nan = anomaly.get()
-    node = ready[0] if ready else None
+    node = None
+    grads: Any
     try:
         while ready:
             node = ready.pop()
-            g = slots.pop(node, None)
             edges = masked[node] if masked else node.edges
-            grads: Sequence[Gradient]
+            g = slots.pop(node, None)
             if g is None:  # no path delivered a gradient: the inputs wait for one less
                 grads = (None,) * len(edges)
+                cls = None
             else:
                 if node.hooks is not None:
                     g = _run_prehooks(node, node.hooks, g)
-                if node.__class__ is AccumulateGrad:
-                    g = _run_leaf_hooks(node, g)
-                    if node in captured:
-                        captured[node] = g
-                    elif not captured:
-                        finished = leaves
-                        if node.variable._post_hooks:  # type: ignore[attr-defined]
-                            finished = {}
-                        finished[node] = g
-                        del g
-                        if finished is not leaves:
-                            _commit(finished)
+                if not node.edges:
+                    _finish_leaf(node, g, leaves, captured)
                     continue
                 if captured and node in captured:
                     captured[node] = g
                     if not any(edges):
                         continue
-                grads = (node.backward_recorded if create_graph else node.backward)(g, edges)
+                grads = node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
                 if node.hooks is not None and node.hooks.after:
                     grads = _run_hooks(node, node.hooks, grads, g)
                 if check_nan:
                     _check_nan(node, grads)
-                cls = g.__class__
-                del g
                 if not retain:
                     node.release()
-            for edge, grad in zip(edges, grads, strict=False):
+                cls = g.__class__
+                g = None  # the slots are to be the only holders of what they hold
+            for edge, grad in zip(edges, grads):  # noqa: B905  # strict= costs 0.1 us
                 if edge is None:
                     continue
                 if grad is not None:
@@ -269,15 +266,18 @@ def _run(
                     else:
                         slots[edge] = grad
                 left = counts[edge] - 1
-                counts[edge] = left
-                if not left:
+                if left:
+                    counts[edge] = left
+                else:
                     ready.append(edge)
-            grads = grad = None  # type: ignore[assignment]  # the slots are to be the only holders
+            grads = grad = None
     except BaseException as error:
-        if node is not None and not hasattr(error, "__notes__"):
+        if node is not None:
             error.add_note(f"raised in the backward of {node.name}{_where(node)}")
         raise
-    _commit(leaves)
+    g = None
+    if leaves:
+        _commit(leaves)
 
 
 def fit(grad: Gradient, node: Node) -> Gradient:
@@ -299,47 +299,70 @@ def fit(grad: Gradient, node: Node) -> Gradient:
     return grad
 
 
-def _accumulate(slots: dict[Node, Gradient], node: Node, grad: Gradient) -> None:
-    """Add `grad` to what is in the node's slot: in place if nothing else holds that buffer."""
-    old = slots[node]
-    if old.__class__ is tuple:
-        slots[node] = tuple(
-            b if a is None else a if b is None else a + b for a, b in zip(old, grad, strict=True)
+def _accumulate(slots: dict[Any, Gradient], key: Any, grad: Gradient) -> None:
+    """Add `grad` to what is in a slot: in place if nothing else holds that buffer.
+
+    An array that is no view and that only the slot refers to is nobody's saved tensor, gradient
+    or variable.  Only `slots[key]` may touch the array here: a name for it would count.
+    """
+    if slots[key].__class__ in BACKENDS:
+        if getrefcount(slots[key]) == ALONE and slots[key].base is None:
+            slots[key] += grad
+            return
+        total = slots[key] + grad
+        # NumPy's sum of 0-d arrays is a scalar.
+        slots[key] = total if total.__class__ in BACKENDS else backend_of(total).asarray(total)
+    elif slots[key].__class__ is tuple:
+        slots[key] = tuple(
+            [
+                b if a is None else a if b is None else a + b
+                for a, b in zip(slots[key], grad, strict=True)
+            ]
         )
-        return
-    backend = BACKENDS.get(old.__class__)
-    if backend is None:
-        slots[node] = old + grad
-        return
-    del old
-    if sys.getrefcount(slots[node]) == ALONE and not backend.is_shared(slots[node]):
-        backend.add_into(slots[node], grad)
     else:
-        slots[node] = backend.asarray(slots[node] + grad)
+        slots[key] = slots[key] + grad
+
+
+def _finish_leaf(
+    node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
+) -> None:
+    """A leaf's gradient is complete: run its hooks and note the gradient for `_commit`."""
+    variable = cast(AccumulateGrad, node).variable
+    if variable._hooks:
+        for hook in tuple(variable._hooks):
+            g = _replaced(g, hook(g), node, "a hook on the leaf of")
+    if captured:
+        if node in captured:
+            captured[node] = g
+    elif variable._post_hooks:
+        # Whoever registered such a hook wants the gradient now, not after the whole backward.
+        finished = {node: g}
+        del g
+        _commit(finished)
+    else:
+        leaves[node] = g
 
 
 def _commit(leaves: dict[Node, Gradient]) -> None:
-    """Add the finished gradients into their leaves' `.grad`, which share memory with nothing."""
+    """Add the finished gradients into their leaves' `.grad`, which share memory with nothing.
+
+    This comes last, so that an error in the backward leaves every `.grad` as it was.
+    """
     with _commit_lock:
-        while leaves:
-            node = next(iter(leaves))
+        for node in leaves:
             variable = cast(AccumulateGrad, node).variable
-            backend = backend_of(leaves[node])
-            grad = variable.grad
-            if grad is None:
-                alone = sys.getrefcount(leaves[node]) == ALONE
-                if alone and not backend.is_shared(leaves[node]):
-                    variable.grad = leaves.pop(node)
+            if variable.grad is None:
+                if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
+                    variable.grad = leaves[node]
                 else:
-                    variable.grad = leaves.pop(node).copy()
+                    variable.grad = leaves[node].copy()
+            elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
+                variable.grad += leaves[node]
             else:
-                del grad
-                if sys.getrefcount(variable.grad) == ALONE and not backend.is_shared(variable.grad):
-                    backend.add_into(variable.grad, leaves.pop(node))
-                else:
-                    variable.grad = backend.asarray(variable.grad + leaves.pop(node))
-            for hook in tuple(variable._post_hooks or ()):
-                hook(variable)
+                variable.grad = backend_of(leaves[node]).asarray(variable.grad + leaves[node])
+            if variable._post_hooks:
+                for hook in tuple(variable._post_hooks):
+                    hook(variable)
 
 
 # Hooks ----------------------------------------------------------------------------------------
@@ -354,12 +377,6 @@ def _run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
             raw = g.value if isinstance(g, Variable) else g
             old = variable.grad
             variable.grad = raw.copy() if old is None else backend_of(raw).asarray(old + raw)
-    return g
-
-
-def _run_leaf_hooks(node: Node, g: Gradient) -> Gradient:
-    for hook in tuple(cast(AccumulateGrad, node).variable._hooks or ()):
-        g = _replaced(g, hook(g), node, "a hook on the leaf of")
     return g
 
 
@@ -453,6 +470,13 @@ def _root_node(root: Any) -> Node:
 
 def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     value = root.value
+    if (
+        grad.__class__ is value.__class__
+        and not create_graph
+        and grad.shape == value.shape
+        and grad.dtype == value.dtype
+    ):
+        return grad
     if grad is None:
         if value.size != 1 or value.dtype.kind == "c":
             raise RuntimeError(

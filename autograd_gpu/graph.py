@@ -52,8 +52,6 @@ class Node:
     dtype: Any
     hooks: Hooks | None
 
-    __hash__ = object.__hash__
-
     @property
     def name(self) -> str:
         """The name of the op that computed the value."""
@@ -149,41 +147,32 @@ def gradient_edge(x: Variable) -> Node | None:
 _new_variable = object.__new__
 
 
-def make_result(
-    value: Array, node_type: type[FunctionNode], inputs: Sequence[object]
-) -> tuple[Variable, Any]:
-    """`value` as a Variable, recorded if grad mode is on and an input requires a gradient.
+def make_result(value: Array, node: Node | None = None) -> Variable:
+    """`value` as a Variable: the result of `node`, or a plain leaf where nothing is recorded.
 
-    Returns the Variable and its new Node, or None for the Node where nothing was recorded.  What
-    the Node saves is up to the caller.
+    The only place that records.  Whoever calls it makes a node, with its edges, if grad mode is on
+    and an input requires a gradient (`edges_of`), and saves in it what the backward will need.
     """
     result: Variable = _new_variable(Variable)
     result.value = value
-    if recording.get():
-        needed = False
-        edges: list[Node | None] = []
-        for x in inputs:
-            if isinstance(x, Variable):
-                edge = x.grad_fn
-                if edge is None:
-                    edge = gradient_edge(x)
-                if edge is not None:
-                    needed = True
-                edges.append(edge)
-            else:
-                edges.append(None)
-        if needed:
-            node = node_type()
-            node.edges = tuple(edges)
-            node.shape = value.shape
-            node.dtype = value.dtype
-            node.hooks = None
-            result.grad_fn = node
-            if anomaly.get():
-                _recorded_at[node] = _call_site()
-            return result, node
-    result.grad_fn = None
-    return result, None
+    result.grad_fn = node
+    if node is None:
+        result._requires_grad = False
+    else:
+        node.shape = value.shape
+        node.dtype = value.dtype
+        node.hooks = None
+        if anomaly.get():
+            _recorded_at[node] = _call_site()
+    return result
+
+
+def edges_of(inputs: Sequence[object]) -> Edges | None:
+    """The edges of an op with these inputs, or None if there is nothing to record."""
+    if not recording.get():
+        return None
+    edges = tuple([gradient_edge(x) if isinstance(x, Variable) else None for x in inputs])
+    return edges if any(edges) else None
 
 
 class Select(FunctionNode):
@@ -201,34 +190,29 @@ class Select(FunctionNode):
     backward_recorded = backward
 
 
-def make_results(
-    values: Sequence[Array], node_type: type[FunctionNode], inputs: Sequence[object]
-) -> tuple[tuple[Variable, ...], Any]:
+def make_results(values: Sequence[Array], node: Node | None = None) -> tuple[Variable, ...]:
     """As `make_result`, for an op with several outputs.
 
-    One node is recorded, whose gradient is a tuple with None where no gradient arrived, and one
-    selecting node for each output that can have a gradient.
+    The gradient of `node` is a tuple with None where no gradient arrived; a selecting node is
+    recorded for each output that can have a gradient.
     """
-    first, node = make_result(values[0], node_type, inputs)
     if node is None:
-        return (first, *[make_result(value, node_type, ())[0] for value in values[1:]]), None
+        return tuple([make_result(value) for value in values])
+    make_result(values[0], node)
     node.shape = tuple([value.shape for value in values])
     node.dtype = tuple([value.dtype for value in values])
-    return tuple([selected(value, node, i) for i, value in enumerate(values)]), node
+    return tuple([selected(value, node, i) for i, value in enumerate(values)])
 
 
 def selected(value: Array, node: Node, index: int) -> Variable:
     """Output `index` of `node` as a Variable."""
     if value.dtype.kind not in "fcV":
-        return Variable(value)
+        return make_result(value)
     select = Select()
     select.edges = (node,)
-    select.shape = value.shape
-    select.dtype = value.dtype
-    select.hooks = None
     select.index = index
     select.count = len(node.shape)
-    return reconnected(value, select)
+    return make_result(value, select)
 
 
 def reconnected(value: Array, node: Node | None) -> Any:

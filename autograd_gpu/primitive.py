@@ -38,7 +38,16 @@ from autograd_gpu.backend import (
     current_backend,
     find_backend,
 )
-from autograd_gpu.graph import FunctionNode, make_result, make_results, reconnected, selected
+from autograd_gpu.graph import (
+    FunctionNode,
+    edges_of,
+    gradient_edge,
+    make_result,
+    make_results,
+    reconnected,
+    selected,
+)
+from autograd_gpu.modes import recording
 from autograd_gpu.variable import Variable, from_python
 
 SCALARS = (bool, int, float, complex)
@@ -122,13 +131,16 @@ def _define(
         "Variable": Variable,
         "as_tuple": _as_tuple,
         "as_outputs": _as_outputs,
+        "edges_of": edges_of,
         "explain": explain,
         "filled": _filled,
         "forward": forward,
+        "gradient_edge": gradient_edge,
         "make_result": make_result,
         "make_results": make_results,
         "reconnected": reconnected,
         "reconnected_outputs": _reconnected_outputs,
+        "recording": recording,
         "scalar": _scalar,
         "unify": unify,
         **{f"d_{x}": derivative for x, derivative in derivatives.items()},
@@ -266,7 +278,16 @@ class _Writer:
                 f"xp, *r_{x} = unify({self.name!r}, *[v.value if isinstance(v, Variable) else v "
                 f"for v in {x}])",
             ]
-        lines = [f"r_{x} = {x}.value if isinstance({x}, Variable) else {x}" for x in self.operands]
+        # Edges are looked up in the same breath, since both need to know what is a Variable.
+        lines = ["recorded = recording.get()"] if self.wanted else []
+        for x in self.operands:
+            lines += [f"if isinstance({x}, Variable):", f"    r_{x} = {x}.value"]
+            if x in self.wanted:
+                edge = f"({x}.grad_fn or gradient_edge({x})) if recorded else None"
+                lines += [f"    e_{x} = {edge}"]
+            lines += ["else:", f"    r_{x} = {x}"]
+            if x in self.wanted:
+                lines += [f"    e_{x} = None"]
         first, *others = [x for x in self.operands if x not in self.optional]
         lines.append(f"xp = NAMESPACES.get(r_{first}.__class__)")
         tests = ["xp is None"]
@@ -294,24 +315,22 @@ class _Writer:
         else:
             lines = ["if y.__class__ not in NAMESPACES:", "    y = xp.asarray(y)"]
         if not inputs:
-            return [*lines, f"return {make}(y, OpNode, ())[0]"]
-        given = inputs[0] if self.variadic else f"({', '.join(inputs)},)"
-        lines.append(f"result, node = {make}(y, OpNode, {given})")
-        if not self.saved:
-            return [*lines, "return result"]
-        lines.append("if node is not None:")
-        several = len(inputs) > 1
-        if several and any(x in self.operands or x == "y" for x in self.saved):
-            lines.append(f"    {', '.join(f'e_{x}' for x in inputs)} = node.edges")
+            return [*lines, f"return {make}(y)"]
+        if self.variadic:
+            lines += [f"edges = edges_of({inputs[0]})", "if edges is None:"]
+        else:
+            lines.append(f"if {' and '.join(f'e_{x} is None' for x in inputs)}:")
+        edges = "edges" if self.variadic else f"({', '.join(f'e_{x}' for x in inputs)},)"
+        lines += [f"    return {make}(y)", "node = OpNode()", f"node.edges = {edges}"]
         for x in self.saved:
             users = [u for u in inputs if x in self.wanted[u]]
             # What is cheap to keep is kept without asking who needs it.
-            if several and len(users) < len(inputs) and (x in self.operands or x == "y"):
+            if len(users) < len(inputs) and (x in self.operands or x == "y"):
                 test = " or ".join(f"e_{u} is not None" for u in users)
-                lines += [f"    if {test}:", f"        node.s_{x} = {self.kept(x)}"]
+                lines += [f"if {test}:", f"    node.s_{x} = {self.kept(x)}"]
             else:
-                lines.append(f"    node.s_{x} = {self.kept(x)}")
-        return [*lines, "return result"]
+                lines.append(f"node.s_{x} = {self.kept(x)}")
+        return [*lines, f"return {make}(y, node)"]
 
     def kept(self, x: str) -> str:
         if x in self.statics or x == "y":
