@@ -6,6 +6,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,9 @@ Result = dict[str, Any]  # what goes into the JSON report
 
 SLOW = 1.0  # seconds per call from which a program is timed in the first SLOW_ROUNDS rounds only
 SLOW_ROUNDS = 3
+# OpenBLAS's threads spin for 2**26 cycles (some 25 ms) after a product, OpenMP's for a few ms;
+# a peer that starts within that time has them as competitors for its cores.
+IDLE = 0.05
 
 
 class Disagreement(Exception):
@@ -25,22 +29,17 @@ class Disagreement(Exception):
 
 
 def why_missing(error: BaseException) -> str | None:
-    """The name that autograd_gpu lacks, if that is what went wrong; None for any other error."""
+    """What autograd_gpu lacks, if that is what went wrong; None for any other error."""
     if isinstance(error, AttributeError) and error.name is not None:
         owner = error.obj
         module = getattr(owner, "__name__", "") or type(owner).__module__
         if isinstance(module, str) and module.split(".")[0] == "autograd_gpu":
-            return error.name
+            return f"no {error.name} yet"
+    # Python's own words for an operator that the class does not define
+    operator = ("unsupported operand", "bad operand", "not subscriptable")
+    if isinstance(error, TypeError) and "'Variable'" in str(error):
+        return str(error) if any(words in str(error) for words in operator) else None
     return None
-
-
-def status(row: Row, program: str) -> Result:
-    """Whether a program takes part in a row, and if not, why."""
-    if MODULES[program] is None:
-        return {"status": "absent", "reason": "not installed"}
-    if program in row.absent:
-        return {"status": "absent", "reason": row.absent[program]}
-    return {"status": "ok"}
 
 
 def run_once(row: Row, program: str, dtype: type, small: bool) -> list[np.ndarray]:
@@ -51,41 +50,42 @@ def run_once(row: Row, program: str, dtype: type, small: bool) -> list[np.ndarra
 
 
 def check_agreement(row: Row, small: bool, rtol: float = 1e-6) -> dict[str, Result]:
-    """Compare every program's float64 results with those by hand; return each one's status."""
+    """Compare every program's float64 results with those by hand.
+
+    Each program's status: ok, absent (not installed), missing (autograd_gpu lacks a function),
+    or failed (an error, or other numbers). Only what is ok gets timed.
+    """
     expected = run_once(row, "numpy", np.float64, small)
-    checked: dict[str, Result] = {"numpy": {"status": "ok"}}
+    checked: dict[str, Result] = {}
     for program in PROGRAMS:
-        if program == "numpy":
-            continue
-        checked[program] = status(row, program)
-        if checked[program]["status"] != "ok":
+        if MODULES[program] is None:
+            checked[program] = {"status": "absent", "reason": "not installed"}
             continue
         try:
-            results = run_once(row, program, np.float64, small)
-        except AttributeError as error:
-            name = why_missing(error)
-            if program != "ours" or name is None:
-                raise
-            checked[program] = {"status": "missing", "reason": f"no {name} yet"}
-            continue
-        compare(f"{row.name}: {PROGRAMS[program]}", results, expected, rtol)
-    return {program: checked[program] for program in PROGRAMS}
+            compare(run_once(row, program, np.float64, small), expected, rtol)
+            checked[program] = {"status": "ok"}
+        except Exception as error:  # whatever it is, the other programs' numbers are of use
+            lacking = why_missing(error) if program == "ours" else None
+            checked[program] = (
+                {"status": "missing", "reason": lacking}
+                if lacking
+                else {"status": "failed", "reason": f"{type(error).__name__}: {error}"}
+            )
+    return checked
 
 
-def compare(
-    what: str, results: Sequence[np.ndarray], expected: Sequence[np.ndarray], rtol: float
-) -> None:
+def compare(results: Sequence[np.ndarray], expected: Sequence[np.ndarray], rtol: float) -> None:
     """Raise Disagreement unless shapes are equal and numbers are close."""
     if len(results) != len(expected):
-        raise Disagreement(f"{what} returned {len(results)} arrays, expected {len(expected)}")
+        raise Disagreement(f"{len(results)} arrays, not {len(expected)}")
     for i, (result, reference) in enumerate(zip(results, expected, strict=True)):
         if result.shape != reference.shape:
-            raise Disagreement(f"{what}, array {i}: shape {result.shape}, not {reference.shape}")
+            raise Disagreement(f"array {i} has shape {result.shape}, not {reference.shape}")
         # numbers that nearly cancel are compared on the scale of the array
         atol = 1e-3 * rtol * float(np.abs(reference).max(initial=0))
         if not np.allclose(result, reference, rtol=rtol, atol=atol):
             worst = float(np.abs(result - reference).max())
-            raise Disagreement(f"{what}, array {i}: off by up to {worst:.3g}")
+            raise Disagreement(f"array {i} is off by up to {worst:.3g}")
 
 
 def time_calls(step: Callable[[], Any], calls: int, clock: Clock) -> float:
@@ -139,7 +139,7 @@ def interleave(
 
 
 def measure(
-    row: Row, checked: dict[str, Result], rounds: int, scale: float, clock: Clock
+    row: Row, checked: dict[str, Result], rounds: int, scale: float, threads: int
 ) -> Result:
     """Time the programs that passed the check, in float32."""
     programs, notes = {}, []
@@ -149,12 +149,14 @@ def measure(
         programs[name] = build(row, name, make_data(row, np.float32, small=False))
         with programs[name].context():
             dtypes = {host(value).dtype for value in programs[name].step()}
-        if dtypes != {np.dtype(np.float32)}:
-            widened = ", ".join(sorted(str(t) for t in dtypes - {np.dtype(np.float32)}))
-            notes.append({"program": name, "text": f"turns float32 into {widened}"})
-    times = interleave(
-        programs, rounds, row.seconds * scale, clock, settle=lambda: time.sleep(0.03)
-    )
+        widened = sorted(str(dtype) for dtype in dtypes - {np.dtype(np.float32)})
+        if widened:
+            notes.append({"program": name, "text": f"turns float32 into {', '.join(widened)}"})
+    # With one thread the processor's time is what the program took even on a busy machine;
+    # with more, only wall time says what a user waits for.
+    clock = time.process_time if threads == 1 else time.perf_counter
+    settle = partial(time.sleep, IDLE if threads > 1 else 0)
+    times = interleave(programs, rounds, row.seconds * scale, clock, settle)
     return summarise(row.name, row.family, "s", checked, times, notes)
 
 
@@ -204,7 +206,7 @@ def aggregate(results: Sequence[Result], family: str) -> Result:
         medians = [state["median"] for state in states if "median" in state]
         if len(medians) < len(rows):
             # a mean over fewer ops would not be comparable with the others
-            programs[program] = {"status": "missing", "reason": "not all rows have a time"}
+            programs[program] = {"status": "absent", "reason": "not every op has a time"}
         else:
             programs[program] = {"status": "ok", "median": geometric_mean(medians)}
         shared = [row["ratios"][program] for row in rows if program in row["ratios"]]

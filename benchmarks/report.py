@@ -114,14 +114,14 @@ def _cell(result: Result, program: str, notes: list[str]) -> str:
     state = result["programs"].get(program, {"status": "absent", "reason": "no such row"})
     remarks = [note["text"] for note in result["notes"] if note["program"] == program]
     if "median" not in state:
-        text = "missing" if state["status"] == "missing" else "–"
+        text = "–" if state["status"] == "absent" else state["status"]
         remarks.append(state["reason"])
     else:
         text = quantity(state["median"], result["unit"])
         if program in result["ratios"]:
             text = f"{significant(result['ratios'][program])} ({text})"
     for remark in remarks:
-        note = f"{PROGRAMS[program]}: {remark}"
+        note = f"{PROGRAMS[program]}: {' '.join(remark.split())}"  # on one line
         if note not in notes:
             notes.append(note)
         text += f" [{notes.index(note) + 1}]"
@@ -130,9 +130,8 @@ def _cell(result: Result, program: str, notes: list[str]) -> str:
 
 def significant(value: float, digits: int = 3) -> str:
     """Three figures, without an exponent."""
-    rounded = float(f"{value:.{digits - 1}e}")
-    decimals = max(0, digits - len(str(int(abs(rounded)))))
-    return f"{rounded:.{decimals}f}" if abs(rounded) >= 1 else f"{rounded:.{digits}g}"
+    exponent = int(f"{value:.{digits - 1}e}".split("e")[1])
+    return f"{value:.{max(0, digits - 1 - exponent)}f}"
 
 
 def quantity(value: float, unit: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,7 +26,6 @@ class Row:
     mode: Mode = "step"
     optimiser: tuple[Literal["sgd", "adam"], float] | None = None
     seconds: float = 0.15  # what one slice of the timing should take
-    absent: ClassVar[dict[str, str]] = {}  # program: why it has no such row
 
     def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
         """Inputs as NumPy arrays; `small` asks for the same shapes in miniature, for tests."""

@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,8 +45,9 @@ def arguments() -> argparse.Namespace:
 
 def environment(threads: int) -> dict[str, str]:
     """Equal thread counts, which libraries read when they are loaded, and no stray tuning."""
-    # these two slow NumPy's products down where they name another processor than the one at hand
-    dropped = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")
+    # the first two slow NumPy's products down where they name another processor than the one at
+    # hand; the third makes PyTorch's threads spin into the next program's slice
+    dropped = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_WAIT_POLICY")
     env = {name: value for name, value in os.environ.items() if name not in dropped}
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         env[name] = str(threads)
@@ -61,7 +61,9 @@ def run_child(options: argparse.Namespace, threads: int) -> dict[str, Any]:
         command = [sys.executable, __file__, "--child", str(out), "--threads", str(threads)]
         command += ["--rows", options.rows, "--rounds", str(options.rounds)]
         command += ["--quick"] * options.quick
-        subprocess.run(command, env=environment(threads), check=True)
+        done = subprocess.run(command, env=environment(threads), check=False)
+        if done.returncode:
+            sys.exit(done.returncode)
         return json.loads(out.read_text())
 
 
@@ -75,9 +77,6 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     (threads,) = options.threads
     if torch is not None:
         torch.set_num_threads(threads)
-    # With one thread the processor's time is what the program took even on a busy machine;
-    # with more, only wall time says what a user waits for.
-    clock = time.process_time if threads == 1 else time.perf_counter
     rounds, scale = (3, 0.3) if options.quick else (options.rounds, 1.0)
     info = report.machine()
     results = []
@@ -92,7 +91,7 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
             continue
         print(f"{row.family}: {row.name}", file=sys.stderr, flush=True)
         checked = harness.check_agreement(row, small=options.quick)
-        results.append(harness.measure(row, checked, rounds, scale, clock))
+        results.append(harness.measure(row, checked, rounds, scale, threads))
         if in_memory and sys.platform == "linux":
             results.append(processes.peak_memory(row, checked, 1 if options.quick else 3))
     for family in importlib.import_module("rows_small").AGGREGATED:
@@ -101,6 +100,8 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
             results.insert(last + 1, harness.aggregate(results, family))
     if wanted("start", "import in a fresh process"):
         results.append(processes.import_times(rounds))
+    if not results:
+        sys.exit(f"no row matches {options.rows!r}")
     return {
         "date": datetime.date.today().isoformat(),
         "machine": info,
@@ -130,6 +131,9 @@ def main() -> None:
         options.markdown.write_text(text)
     if options.json:
         options.json.write_text(json.dumps(reports, indent=1) + "\n")
+    states = [s for r in reports for row in r["results"] for s in row["programs"].values()]
+    if any(state["status"] == "failed" for state in states):
+        sys.exit("programs failed: see the notes under the table")
 
 
 if __name__ == "__main__":
