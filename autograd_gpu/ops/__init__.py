@@ -91,7 +91,6 @@ from autograd_gpu.ops.elementwise import (
     round_ as round,
     sign as sign,
     subtract as subtract,
-    tanh as tanh,
     trunc as trunc,
 )
 from autograd_gpu.ops.exponentials import (
