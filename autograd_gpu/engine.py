@@ -6,16 +6,14 @@ is limited by memory only.
 
 from __future__ import annotations
 
-
 import threading
 from collections.abc import Mapping, Sequence
 from sys import getrefcount
-from typing import Any, cast
+from typing import Any
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import (
-    AccumulateGrad,
     Edges,
     Gradient,
     Hooks,
@@ -61,7 +59,7 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     array([ 3., 30.], dtype=float32)
     """
     node = _root_node(root)
-    slots = {node: _seed(root, grad, create_graph=False)}
+    slots = {node: _seed(root, grad, False)}
     counts = _count_all([node])
     token = recording.set(False)
     try:
@@ -116,10 +114,8 @@ def gradients(
         seed = _seed(root, given, create_graph)
         slots[node] = slots[node] + seed if node in slots else seed
         del seed
-    captured: dict[Node, Gradient] = dict.fromkeys(cast(list[Node], targets))
+    captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
     counts, masked = _count_paths(list(slots), captured)
-    if not counts and not allow_unused:
-        raise RuntimeError("gradients: the outputs depend on none of the inputs")
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
     token = recording.set(create_graph)
@@ -127,13 +123,13 @@ def gradients(
         _run(slots, counts, masked, captured, retain, create_graph)
     finally:
         recording.reset(token)
-    found = [captured[cast(Node, node)] for node in targets]
-    if None in [x if x is None else 0 for x in found] and not allow_unused:
-        i = next(i for i, x in enumerate(found) if x is None)
-        raise RuntimeError(
-            f"gradients: the outputs do not depend on input {i}; "
-            f"pass allow_unused=True to get None for it"
-        )
+    found = [None if node is None else captured[node] for node in targets]
+    for i, x in enumerate(found):
+        if x is None and not allow_unused:
+            raise RuntimeError(
+                f"gradients: the outputs do not depend on input {i}; "
+                f"pass allow_unused=True to get None for it"
+            )
     results = [_as_result(x) for x in found]
     return results[0] if isinstance(inputs, Variable) else results
 
@@ -166,44 +162,31 @@ def _count_paths(
 
     Also returns each such node's edges with None in place of those that lead to no target.
     """
-    order: list[Node] = []  # inputs before results
-    seen = set(roots)
-    stack: list[tuple[Node, bool]] = [(node, False) for node in roots]
+    users: dict[Node, list[Node]] = {node: [] for node in roots}
+    stack = list(users)
     while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
-            continue
-        stack.append((node, True))
-        for edge in node.edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                stack.append((edge, False))
-    # A depth-first walk that marks nodes when they are pushed gives no topological order, so what
-    # leads to a target is found by walking from the targets up the reversed edges.
-    users: dict[Node, list[Node]] = {}
-    for node in order:
+        node = stack.pop()
         for edge in node.edges:
             if edge is not None:
-                users.setdefault(edge, []).append(node)
-    needed = {node for node in targets if node in seen}
-    upward = list(needed)
-    while upward:
-        for user in users.get(upward.pop(), ()):
+                if edge in users:
+                    users[edge].append(node)
+                else:
+                    users[edge] = [node]
+                    stack.append(edge)
+    needed = {node for node in targets if node in users}
+    stack = list(needed)
+    while stack:
+        for user in users[stack.pop()]:
             if user not in needed:
                 needed.add(user)
-                upward.append(user)
-    counts = {node: 0 for node in roots if node in needed}
+                stack.append(user)
+    counts = {node: len(users[node]) for node in needed}
     masked: dict[Node, Edges] = {}
-    for node in order:
-        if node in needed:
-            edges = tuple([edge if edge in needed else None for edge in node.edges])
-            masked[node] = edges
-            if any(edges) and node.shape is None:
-                raise RuntimeError(_RELEASED.format(name=node.name))
-            for edge in edges:
-                if edge is not None:
-                    counts[edge] = counts.get(edge, 0) + 1
+    for node in needed:
+        edges = tuple([edge if edge in needed else None for edge in node.edges])
+        if any(edges) and node.shape is None:
+            raise RuntimeError(_RELEASED.format(name=node.name))
+        masked[node] = edges
     return counts, masked
 
 
@@ -242,7 +225,9 @@ def _run(
                     captured[node] = g
                     if not any(edges):
                         continue
-                grads = node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
+                grads = (
+                    node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
+                )
                 if node.hooks is not None and node.hooks.after:
                     grads = _run_hooks(node, node.hooks, grads, g)
                 if check_nan:
@@ -296,6 +281,8 @@ def fit(grad: Gradient, node: Node) -> Gradient:
             grad = xp.real(grad)
         if grad.dtype != node.dtype:
             grad = xp.astype(grad, node.dtype)
+    if grad.__class__ not in NAMESPACES:  # NumPy's sum of everything is a scalar
+        grad = xp.asarray(grad)
     return grad
 
 
@@ -327,7 +314,7 @@ def _finish_leaf(
     node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
 ) -> None:
     """A leaf's gradient is complete: run its hooks and note the gradient for `_commit`."""
-    variable = cast(AccumulateGrad, node).variable
+    variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
     if variable._hooks:
         for hook in tuple(variable._hooks):
             g = _replaced(g, hook(g), node, "a hook on the leaf of")
@@ -350,7 +337,7 @@ def _commit(leaves: dict[Node, Gradient]) -> None:
     """
     with _commit_lock:
         for node in leaves:
-            variable = cast(AccumulateGrad, node).variable
+            variable: Variable = node.variable  # type: ignore[attr-defined]
             if variable.grad is None:
                 if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
                     variable.grad = leaves[node]
@@ -443,7 +430,7 @@ def _check_nan(node: Node, grads: Sequence[Gradient]) -> None:
         parts = grad if isinstance(grad, tuple) else (grad,)
         for part in parts:
             raw = part.value if isinstance(part, Variable) else part
-            if raw is not None and bool((raw != raw).any()):  # noqa: PLR0124
+            if raw is not None and bool((raw != raw).any()):
                 raise RuntimeError(
                     f"the backward of {node.name} returned a NaN for input {i}{_where(node)}"
                 )
@@ -457,9 +444,10 @@ def _where(node: Node) -> str:
 
 
 def _root_node(root: Any) -> Node:
-    if not isinstance(root, Variable):
+    if isinstance(root, Variable):
+        node = root.grad_fn or gradient_edge(root)
+    else:
         raise TypeError(f"expected a Variable to differentiate, got {type(root).__name__}")
-    node = gradient_edge(root)
     if node is None:
         raise RuntimeError(
             "this Variable does not require a gradient: no input of its ops does, or it was "
@@ -493,8 +481,7 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     if isinstance(grad, (list, tuple)):
         grad = backend_of(value).asarray(grad, value.dtype)
     like = root if create_graph else value
-    seed = check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
-    return seed
+    return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
 
 
 def _variables(x: Any, what: str) -> list[Variable]:
@@ -521,5 +508,3 @@ def _as_result(x: Gradient) -> Variable | None:
     if x is None or isinstance(x, Variable):
         return x
     return Variable(x)
-
-

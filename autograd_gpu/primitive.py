@@ -51,6 +51,7 @@ from autograd_gpu.modes import recording
 from autograd_gpu.variable import Variable, from_python
 
 SCALARS = (bool, int, float, complex)
+NUMBERS = frozenset(SCALARS)
 
 
 class ForeignOperand(TypeError):
@@ -128,6 +129,7 @@ def _define(
         "FunctionNode": FunctionNode,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
+        "NUMBERS": NUMBERS,
         "Variable": Variable,
         "as_tuple": _as_tuple,
         "as_outputs": _as_outputs,
@@ -192,7 +194,8 @@ class _Writer:
         slots = "".join(f"'s_{x}', " for x in self.saved)
         lines = ["class OpNode(FunctionNode):", f"    __slots__ = ({slots})"]
         lines.append(f"    label = {self.name!r}")
-        for method in ("backward", "backward_recorded"):
+        # Without derivatives nothing is recorded, and there is nothing to run.
+        for method in ("backward", "backward_recorded") if self.wanted else ():
             lines += ["", f"    def {method}(self, g, edges):"]
             lines += [f"        {line}" for line in self.backward(method == "backward_recorded")]
         lines += ["", "    def release(self):"]
@@ -213,6 +216,8 @@ class _Writer:
             call = self.derivative(operand, recorded)
             return [*lines, "needs = [edge is not None for edge in edges]", f"return tuple({call})"]
         names = list(self.wanted)
+        if not names:  # not differentiable, so no node is ever made
+            return ["return ()"]
         if len(names) == 1:
             return [*lines, f"return ({self.derivative(names[0], recorded)},)"]
         lines.append(f"{', '.join(f'e_{x}' for x in names)} = edges")
@@ -291,7 +296,10 @@ class _Writer:
         first, *others = [x for x in self.operands if x not in self.optional]
         lines.append(f"xp = NAMESPACES.get(r_{first}.__class__)")
         tests = ["xp is None"]
-        tests += [f"r_{x}.__class__ is not r_{first}.__class__" for x in others]
+        tests += [
+            f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
+            for x in others
+        ]
         tests += [
             f"(r_{x} is not None and r_{x}.__class__ is not r_{first}.__class__)"
             for x in self.operands
@@ -369,9 +377,13 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     lists become arrays.  Raises TypeError for operands on two backends, ForeignOperand for a type
     that is not known.
     """
+    if len(operands) == 2 and type(operands[0]) in NUMBERS:
+        xp = NAMESPACES.get(type(operands[1]))
+        if xp is not None:
+            return (xp, *operands)
     backend = None
     for x in operands:
-        if x is None or isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype"):
+        if x is None or (isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype")):
             continue
         found = find_backend(x)
         if found is None:

@@ -5,9 +5,10 @@ import threading
 import tracemalloc
 import weakref
 
-import autograd_gpu as ag
 import numpy as np
 import pytest
+
+import autograd_gpu as ag
 from autograd_gpu.engine import _count_all
 from autograd_gpu.graph import AccumulateGrad, FunctionNode, gradient_edge
 
@@ -184,7 +185,7 @@ def test_memory_is_flat_over_steps():
     assert after - before < 64 * 64 * 8
 
 
-# Who owns a gradient ------------------------------------------------------------------------------
+# Who owns a gradient --------------------------------------------------------------------------
 
 
 def test_no_two_gradients_share_memory():
@@ -244,7 +245,7 @@ def test_gradients_have_the_dtype_of_their_leaf():
     assert y.grad.dtype == np.float64
 
 
-# gradients() ----------------------------------------------------------------------------------------
+# gradients() ----------------------------------------------------------------------------------
 
 
 def test_gradients_leaves_grad_alone():
@@ -319,7 +320,7 @@ def test_a_gradient_penalty():
     )
 
 
-# Hooks ----------------------------------------------------------------------------------------------
+# Hooks ----------------------------------------------------------------------------------------
 
 
 def test_hooks_on_leaves_and_results():
@@ -395,7 +396,7 @@ def test_under_create_graph_hooks_see_variables():
     assert kinds == [ag.Variable]
 
 
-# Bad input: a clear error, and everything as it was ----------------------------------------------------
+# Bad input: a clear error, and everything as it was -------------------------------------------
 
 
 def test_a_root_needs_a_graph():
@@ -517,7 +518,7 @@ def test_anomaly_mode_finds_nans():
     assert x.grad is None
 
 
-# Threads ----------------------------------------------------------------------------------------------
+# Threads --------------------------------------------------------------------------------------
 
 
 def test_threads_lose_no_contribution_to_a_shared_leaf():

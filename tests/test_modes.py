@@ -3,9 +3,10 @@
 import asyncio
 import threading
 
-import autograd_gpu as ag
 import numpy as np
 import pytest
+
+import autograd_gpu as ag
 
 
 def records():
@@ -57,11 +58,9 @@ def test_set_grad_enabled_as_a_call_and_as_a_guard():
     assert records()
 
 
-@pytest.mark.parametrize("decorator", [ag.no_grad(), ag.set_grad_enabled(False)])
+@pytest.mark.parametrize("decorator", [ag.no_grad, lambda: ag.set_grad_enabled(False)])
 def test_decorators(decorator):
-    ag.set_grad_enabled(True)
-
-    @decorator
+    @decorator()
     def evaluate(a, *, b):
         """Doc."""
         return records(), a + b

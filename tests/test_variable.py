@@ -3,9 +3,10 @@
 import copy
 import pickle
 
-import autograd_gpu as ag
 import numpy as np
 import pytest
+
+import autograd_gpu as ag
 
 
 def test_an_array_is_kept_and_not_copied():
