@@ -126,6 +126,7 @@ def _define(
     saved = tuple(dict.fromkeys(kept))
     writer = _Writer(name, forward, statics, operands, optional, variadic, outputs, wanted, saved)
     scope: dict[str, Any] = {
+        "__name__": __name__,
         "FunctionNode": FunctionNode,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
@@ -286,7 +287,9 @@ class _Writer:
         # Edges are looked up in the same breath, since both need to know what is a Variable.
         lines = ["recorded = recording.get()"] if self.wanted else []
         for x in self.operands:
-            lines += [f"if isinstance({x}, Variable):", f"    r_{x} = {x}.value"]
+            # The first test alone would do, were it not for subclasses; it is the cheaper one.
+            test = f"if {x}.__class__ is Variable or isinstance({x}, Variable):"
+            lines += [test, f"    r_{x} = {x}.value"]
             if x in self.wanted:
                 edge = f"({x}.grad_fn or gradient_edge({x})) if recorded else None"
                 lines += [f"    e_{x} = {edge}"]
@@ -294,7 +297,12 @@ class _Writer:
             if x in self.wanted:
                 lines += [f"    e_{x} = None"]
         first, *others = [x for x in self.operands if x not in self.optional]
-        lines.append(f"xp = NAMESPACES.get(r_{first}.__class__)")
+        lines += [
+            "try:",
+            f"    xp = NAMESPACES[r_{first}.__class__]",
+            "except KeyError:",
+            "    xp = None",
+        ]
         tests = ["xp is None"]
         tests += [
             f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
