@@ -194,7 +194,8 @@ class _Writer:
         slots = "".join(f"'s_{x}', " for x in self.saved)
         lines = ["class OpNode(FunctionNode):", f"    __slots__ = ({slots})"]
         lines.append(f"    label = {self.name!r}")
-        for method in ("backward", "backward_recorded"):
+        # Without derivatives nothing is recorded, and there is nothing to run.
+        for method in ("backward", "backward_recorded") if self.wanted else ():
             lines += ["", f"    def {method}(self, g, edges):"]
             lines += [f"        {line}" for line in self.backward(method == "backward_recorded")]
         lines += ["", "    def release(self):"]

@@ -9,6 +9,7 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
+
 from autograd_gpu.backends import philox
 from autograd_gpu.backends.indexing import Selection, is_basic, select
 

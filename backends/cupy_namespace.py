@@ -12,6 +12,7 @@ from typing import Any
 import array_api_compat.cupy as compat
 import cupy as cp
 import numpy as np
+
 from autograd_gpu.backends import cupy_gemm, cupy_kernels
 from autograd_gpu.backends.windows import window_layout
 

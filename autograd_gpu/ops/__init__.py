@@ -23,6 +23,7 @@ from autograd_gpu.ops.activations import (
     selu as selu,
     silu as silu,
 )
+from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
 from autograd_gpu.ops.comparisons import (
     bitwise_and as bitwise_and,
     bitwise_invert as bitwise_invert,
@@ -46,12 +47,7 @@ from autograd_gpu.ops.comparisons import (
     not_equal as not_equal,
     signbit as signbit,
 )
-from autograd_gpu.ops.complexes import (
-    angle as angle,
-    conj as conj,
-    imag as imag,
-    real as real,
-)
+from autograd_gpu.ops.complexes import angle as angle, conj as conj, imag as imag, real as real
 from autograd_gpu.ops.creation import (
     arange as arange,
     asarray as asarray,
@@ -73,8 +69,9 @@ from autograd_gpu.ops.cumulative import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
 )
+from autograd_gpu.ops.einsum import einsum as einsum
 from autograd_gpu.ops.elementwise import (
-    abs_ as abs,
+    abs_ as abs_,
     add as add,
     ceil as ceil,
     copysign as copysign,
@@ -86,7 +83,7 @@ from autograd_gpu.ops.elementwise import (
     nextafter as nextafter,
     positive as positive,
     remainder as remainder,
-    round_ as round,
+    round_ as round_,
     sign as sign,
     subtract as subtract,
     trunc as trunc,
@@ -104,10 +101,42 @@ from autograd_gpu.ops.exponentials import (
     sigmoid as sigmoid,
     softplus as softplus,
 )
+from autograd_gpu.ops.indexing import (
+    argsort as argsort,
+    getitem as getitem,
+    nonzero as nonzero,
+    put_along_axis as put_along_axis,
+    scatter_add as scatter_add,
+    searchsorted as searchsorted,
+    set_at as set_at,
+    sort as sort,
+    take as take,
+    take_along_axis as take_along_axis,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
+from autograd_gpu.ops.inplace import inplace as inplace, setitem as setitem
+from autograd_gpu.ops.joining import (
+    concat as concat,
+    pad as pad,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+)
+from autograd_gpu.ops.matmul import (
+    dot as dot,
+    inner as inner,
+    kron as kron,
+    matmul as matmul,
+    outer as outer,
+    tensordot as tensordot,
+    vecdot as vecdot,
+)
 from autograd_gpu.ops.powers import (
     cbrt as cbrt,
     hypot as hypot,
-    power as pow,
     power as power,
     power_operator as power_operator,
     reciprocal as reciprocal,
@@ -115,17 +144,17 @@ from autograd_gpu.ops.powers import (
     square as square,
 )
 from autograd_gpu.ops.reductions import (
-    all_ as all,
-    any_ as any,
+    all_ as all_,
+    any_ as any_,
     argmax as argmax,
     argmin as argmin,
     count_nonzero as count_nonzero,
-    max_ as max,
+    max_ as max_,
     mean as mean,
-    min_ as min,
+    min_ as min_,
     prod as prod,
     std as std,
-    sum_ as sum,
+    sum_ as sum_,
     var as var,
 )
 from autograd_gpu.ops.selection import (
@@ -134,14 +163,34 @@ from autograd_gpu.ops.selection import (
     minimum as minimum,
     where as where,
 )
+from autograd_gpu.ops.shape import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_to as broadcast_to,
+    expand_dims as expand_dims,
+    flatten as flatten,
+    flip as flip,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    repeat as repeat,
+    reshape as reshape,
+    roll as roll,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    tile as tile,
+    transpose as transpose,
+)
 from autograd_gpu.ops.softmax import (
     log_softmax as log_softmax,
     logsumexp as logsumexp,
     softmax as softmax,
 )
-from autograd_gpu.ops.special import (
-    erf as erf,
-)
+from autograd_gpu.ops.special import erf as erf
 from autograd_gpu.ops.trigonometry import (
     acos as acos,
     acosh as acosh,
@@ -160,5 +209,15 @@ from autograd_gpu.ops.trigonometry import (
     tanh as tanh,
 )
 from autograd_gpu.variable import Variable
+
+# Assigned, since an import under another name is no export to type checkers.
+abs = abs_
+all = all_
+any = any_
+max = max_
+min = min_
+pow = power
+round = round_
+sum = sum_
 
 NAMESPACES[Variable] = sys.modules[__name__]
