@@ -86,6 +86,7 @@ from autograd_gpu.ops.elementwise import (
     round_ as round_,
     sign as sign,
     subtract as subtract,
+    tanh as tanh,
     trunc as trunc,
 )
 from autograd_gpu.ops.exponentials import (
