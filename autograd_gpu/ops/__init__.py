@@ -86,7 +86,6 @@ from autograd_gpu.ops.elementwise import (
     round_ as round_,
     sign as sign,
     subtract as subtract,
-    tanh as tanh,
     trunc as trunc,
 )
 from autograd_gpu.ops.exponentials import (
