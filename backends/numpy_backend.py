@@ -10,7 +10,7 @@ from typing import Any
 import array_api_compat.numpy as compat
 import numpy as np
 
-from autograd_gpu.backends import numpy_steps
+from autograd_gpu.backends import numpy_functions, numpy_steps
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.philox import random_bits, random_unit
@@ -35,9 +35,7 @@ _DIRECT = (
     "ones_like",
     "permute_dims",
     "sign",
-    "std",
     "tensordot",
-    "var",
     "zeros",
     "zeros_like",
 )
@@ -71,13 +69,19 @@ def _namespace() -> ModuleType:
     vars(xp).update(direct)
     vars(xp).update(
         assign=operator.setitem,
+        broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         conj=operator.methodcaller("conjugate"),
+        erf=numpy_functions.erf,
         matmul=matmul,
+        mean=numpy_functions.mean,
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        std=numpy_functions.std,
+        sum=numpy_functions.sum_,
+        var=numpy_functions.var,
         windows=windows,
     )
     return xp
