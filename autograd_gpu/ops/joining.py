@@ -23,12 +23,16 @@ def _concat_arrays(
     g: Any, arrays_shape: Sequence[tuple[int, ...]], axis: int | None, needs: Sequence[bool]
 ) -> list[Any]:
     lead = () if axis is None else _lead(axis, g.ndim)
-    grads = []
+    grads: list[Any] = []
     start = 0
     for shape, needed in zip(arrays_shape, needs, strict=True):
         size = shape[len(lead)] if axis is not None else _size(shape)
-        part = g[(*lead, slice(start, start + size))] if needed else None
-        grads.append(part.reshape(shape) if needed and axis is None else part)
+        if not needed:
+            grads.append(None)
+        elif axis is None:
+            grads.append(g[start : start + size].reshape(shape))
+        else:
+            grads.append(g[(*lead, slice(start, start + size))])
         start += size
     return grads
 
