@@ -162,4 +162,5 @@ def windows(
     Not to be written to, which CuPy cannot forbid.  See `window_layout` for sizes and errors.
     """
     shape, strides = window_layout(x.shape, x.strides, size, stride, dilation)
-    return cp.lib.stride_tricks.as_strided(x, shape, strides)
+    # as_strided's result does not say that it is a view, that of view() does
+    return cp.lib.stride_tricks.as_strided(x, shape, strides).view()

@@ -23,16 +23,15 @@ def _concat_arrays(
     g: Any, arrays_shape: Sequence[tuple[int, ...]], axis: int | None, needs: Sequence[bool]
 ) -> list[Any]:
     lead = () if axis is None else _lead(axis, g.ndim)
-    grads: list[Any] = []
+    grads = []
     start = 0
     for shape, needed in zip(arrays_shape, needs, strict=True):
         size = shape[len(lead)] if axis is not None else _size(shape)
-        if not needed:
-            grads.append(None)
-        elif axis is None:
-            grads.append(g[start : start + size].reshape(shape))
+        if needed:
+            part = g[(*lead, slice(start, start + size))]
+            grads.append(part.reshape(shape) if axis is None else part)
         else:
-            grads.append(g[(*lead, slice(start, start + size))])
+            grads.append(None)
         start += size
     return grads
 
