@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autograd_gpu import engine, ops
+from autograd_gpu import engine, ops, protocols
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.variable import Variable
 
@@ -170,5 +170,15 @@ def _bind_some() -> None:  # TEMPORARY, until all families have landed
         if hasattr(ops, op):
             setattr(Variable, name, property(getattr(ops, op)))
 
+
+PROTOCOLS: dict[str, Any] = {
+    "__array__": protocols.array,
+    "__array_function__": protocols.array_function,
+    "__array_namespace__": protocols.array_namespace,
+    "__array_ufunc__": protocols.array_ufunc,
+    "__cupy_override_elementwise_kernel__": protocols.override_elementwise_kernel,
+}
+for name, method in PROTOCOLS.items():
+    setattr(Variable, name, method)
 
 _bind_some()
