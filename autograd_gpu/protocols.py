@@ -260,3 +260,18 @@ def _is_no_value(x: Any) -> bool:
 
 def _tuple(x: Any) -> tuple[Any, ...]:
     return x if isinstance(x, tuple) else (x,)
+
+
+def _bind() -> None:
+    methods: dict[str, Any] = {
+        "__array__": array,
+        "__array_function__": array_function,
+        "__array_namespace__": array_namespace,
+        "__array_ufunc__": array_ufunc,
+        "__cupy_override_elementwise_kernel__": override_elementwise_kernel,
+    }
+    for name, method in methods.items():
+        setattr(Variable, name, method)
+
+
+_bind()
