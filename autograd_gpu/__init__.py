@@ -1,5 +1,6 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
+from autograd_gpu import protocols as _protocols
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
@@ -191,7 +192,6 @@ from autograd_gpu.ops import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
-from autograd_gpu import protocols as _protocols
 from autograd_gpu.variable import (
     Variable as Variable,
     get_default_dtype as get_default_dtype,

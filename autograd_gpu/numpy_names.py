@@ -238,7 +238,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
     linalg: Any = ops.linalg  # type: ignore[attr-defined, unused-ignore]
     if hasattr(linalg, "norm"):
         return linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
-    two = isinstance(axis, tuple) and len(axis) == 2 or (axis is None and x.ndim == 2)
+    two = (isinstance(axis, tuple) and len(axis) == 2) or (axis is None and x.ndim == 2)
     if ord is not None and two:
         if axis is not None and axis != (-2, -1):
             x = ops.moveaxis(x, axis, (-2, -1))
