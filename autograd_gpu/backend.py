@@ -259,5 +259,3 @@ def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:
         f"{op}: operands live on different backends ({kinds}); nothing is moved silently, "
         f"use .to('cupy') or .to('numpy') on one of them"
     )
-
-

@@ -6,16 +6,14 @@ is limited by memory only.
 
 from __future__ import annotations
 
-
 import threading
 from collections.abc import Mapping, Sequence
 from sys import getrefcount
-from typing import Any, cast
+from typing import Any
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import (
-    AccumulateGrad,
     Edges,
     Gradient,
     Hooks,
@@ -61,7 +59,7 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     array([ 3., 30.], dtype=float32)
     """
     node = _root_node(root)
-    slots = {node: _seed(root, grad, create_graph=False)}
+    slots = {node: _seed(root, grad, False)}
     counts = _count_all([node])
     token = recording.set(False)
     try:
@@ -116,10 +114,8 @@ def gradients(
         seed = _seed(root, given, create_graph)
         slots[node] = slots[node] + seed if node in slots else seed
         del seed
-    captured: dict[Node, Gradient] = dict.fromkeys(cast(list[Node], targets))
+    captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
     counts, masked = _count_paths(list(slots), captured)
-    if not counts and not allow_unused:
-        raise RuntimeError("gradients: the outputs depend on none of the inputs")
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
     token = recording.set(create_graph)
@@ -127,13 +123,13 @@ def gradients(
         _run(slots, counts, masked, captured, retain, create_graph)
     finally:
         recording.reset(token)
-    found = [captured[cast(Node, node)] for node in targets]
-    if None in [x if x is None else 0 for x in found] and not allow_unused:
-        i = next(i for i, x in enumerate(found) if x is None)
-        raise RuntimeError(
-            f"gradients: the outputs do not depend on input {i}; "
-            f"pass allow_unused=True to get None for it"
-        )
+    found = [None if node is None else captured[node] for node in targets]
+    for i, x in enumerate(found):
+        if x is None and not allow_unused:
+            raise RuntimeError(
+                f"gradients: the outputs do not depend on input {i}; "
+                f"pass allow_unused=True to get None for it"
+            )
     results = [_as_result(x) for x in found]
     return results[0] if isinstance(inputs, Variable) else results
 
@@ -242,7 +238,9 @@ def _run(
                     captured[node] = g
                     if not any(edges):
                         continue
-                grads = node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
+                grads = (
+                    node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
+                )
                 if node.hooks is not None and node.hooks.after:
                     grads = _run_hooks(node, node.hooks, grads, g)
                 if check_nan:
@@ -327,7 +325,7 @@ def _finish_leaf(
     node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
 ) -> None:
     """A leaf's gradient is complete: run its hooks and note the gradient for `_commit`."""
-    variable = cast(AccumulateGrad, node).variable
+    variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
     if variable._hooks:
         for hook in tuple(variable._hooks):
             g = _replaced(g, hook(g), node, "a hook on the leaf of")
@@ -350,7 +348,7 @@ def _commit(leaves: dict[Node, Gradient]) -> None:
     """
     with _commit_lock:
         for node in leaves:
-            variable = cast(AccumulateGrad, node).variable
+            variable: Variable = node.variable  # type: ignore[attr-defined]
             if variable.grad is None:
                 if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
                     variable.grad = leaves[node]
@@ -443,7 +441,7 @@ def _check_nan(node: Node, grads: Sequence[Gradient]) -> None:
         parts = grad if isinstance(grad, tuple) else (grad,)
         for part in parts:
             raw = part.value if isinstance(part, Variable) else part
-            if raw is not None and bool((raw != raw).any()):  # noqa: PLR0124
+            if raw is not None and bool((raw != raw).any()):
                 raise RuntimeError(
                     f"the backward of {node.name} returned a NaN for input {i}{_where(node)}"
                 )
@@ -457,9 +455,10 @@ def _where(node: Node) -> str:
 
 
 def _root_node(root: Any) -> Node:
-    if not isinstance(root, Variable):
+    if isinstance(root, Variable):
+        node = root.grad_fn or gradient_edge(root)
+    else:
         raise TypeError(f"expected a Variable to differentiate, got {type(root).__name__}")
-    node = gradient_edge(root)
     if node is None:
         raise RuntimeError(
             "this Variable does not require a gradient: no input of its ops does, or it was "
@@ -493,8 +492,7 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     if isinstance(grad, (list, tuple)):
         grad = backend_of(value).asarray(grad, value.dtype)
     like = root if create_graph else value
-    seed = check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
-    return seed
+    return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
 
 
 def _variables(x: Any, what: str) -> list[Variable]:
@@ -521,5 +519,3 @@ def _as_result(x: Gradient) -> Variable | None:
     if x is None or isinstance(x, Variable):
         return x
     return Variable(x)
-
-

@@ -121,12 +121,7 @@ class AccumulateGrad(Node):
 
     label = "AccumulateGrad"
 
-    def __init__(self, variable: Variable) -> None:
-        self.variable = variable
-        self.edges = ()
-        self.shape = variable.value.shape
-        self.dtype = variable.value.dtype
-        self.hooks = None
+    variable: Variable
 
     def release(self) -> None:
         """Nothing is saved, and a leaf's Node is used by every graph that the leaf is in."""
@@ -139,7 +134,13 @@ def gradient_edge(x: Variable) -> Node | None:
         known = x._accumulator
         node = known() if known is not None else None
         if node is None:
-            node = AccumulateGrad(x)
+            # Written out: a constructor's call would cost as much as the rest.
+            node = AccumulateGrad()
+            node.variable = x
+            node.edges = ()
+            node.shape = x.value.shape
+            node.dtype = x.value.dtype
+            node.hooks = None
             x._accumulator = ref(node)
     return node
 

@@ -371,7 +371,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     """
     backend = None
     for x in operands:
-        if x is None or isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype"):
+        if x is None or (isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype")):
             continue
         found = find_backend(x)
         if found is None:

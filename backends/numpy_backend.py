@@ -9,6 +9,7 @@ from typing import Any
 
 import array_api_compat.numpy as compat
 import numpy as np
+
 from autograd_gpu.backends import numpy_steps
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
