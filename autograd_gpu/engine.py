@@ -162,44 +162,31 @@ def _count_paths(
 
     Also returns each such node's edges with None in place of those that lead to no target.
     """
-    order: list[Node] = []  # inputs before results
-    seen = set(roots)
-    stack: list[tuple[Node, bool]] = [(node, False) for node in roots]
+    users: dict[Node, list[Node]] = {node: [] for node in roots}
+    stack = list(users)
     while stack:
-        node, done = stack.pop()
-        if done:
-            order.append(node)
-            continue
-        stack.append((node, True))
-        for edge in node.edges:
-            if edge is not None and edge not in seen:
-                seen.add(edge)
-                stack.append((edge, False))
-    # A depth-first walk that marks nodes when they are pushed gives no topological order, so what
-    # leads to a target is found by walking from the targets up the reversed edges.
-    users: dict[Node, list[Node]] = {}
-    for node in order:
+        node = stack.pop()
         for edge in node.edges:
             if edge is not None:
-                users.setdefault(edge, []).append(node)
-    needed = {node for node in targets if node in seen}
-    upward = list(needed)
-    while upward:
-        for user in users.get(upward.pop(), ()):
+                if edge in users:
+                    users[edge].append(node)
+                else:
+                    users[edge] = [node]
+                    stack.append(edge)
+    needed = {node for node in targets if node in users}
+    stack = list(needed)
+    while stack:
+        for user in users[stack.pop()]:
             if user not in needed:
                 needed.add(user)
-                upward.append(user)
-    counts = {node: 0 for node in roots if node in needed}
+                stack.append(user)
+    counts = {node: len(users[node]) for node in needed}
     masked: dict[Node, Edges] = {}
-    for node in order:
-        if node in needed:
-            edges = tuple([edge if edge in needed else None for edge in node.edges])
-            masked[node] = edges
-            if any(edges) and node.shape is None:
-                raise RuntimeError(_RELEASED.format(name=node.name))
-            for edge in edges:
-                if edge is not None:
-                    counts[edge] = counts.get(edge, 0) + 1
+    for node in needed:
+        edges = tuple([edge if edge in needed else None for edge in node.edges])
+        if any(edges) and node.shape is None:
+            raise RuntimeError(_RELEASED.format(name=node.name))
+        masked[node] = edges
     return counts, masked
 
 
@@ -294,6 +281,8 @@ def fit(grad: Gradient, node: Node) -> Gradient:
             grad = xp.real(grad)
         if grad.dtype != node.dtype:
             grad = xp.astype(grad, node.dtype)
+    if grad.__class__ not in NAMESPACES:  # NumPy's sum of everything is a scalar
+        grad = xp.asarray(grad)
     return grad
 
 

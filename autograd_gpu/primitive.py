@@ -51,6 +51,7 @@ from autograd_gpu.modes import recording
 from autograd_gpu.variable import Variable, from_python
 
 SCALARS = (bool, int, float, complex)
+NUMBERS = frozenset(SCALARS)
 
 
 class ForeignOperand(TypeError):
@@ -128,6 +129,7 @@ def _define(
         "FunctionNode": FunctionNode,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
+        "NUMBERS": NUMBERS,
         "Variable": Variable,
         "as_tuple": _as_tuple,
         "as_outputs": _as_outputs,
@@ -291,7 +293,10 @@ class _Writer:
         first, *others = [x for x in self.operands if x not in self.optional]
         lines.append(f"xp = NAMESPACES.get(r_{first}.__class__)")
         tests = ["xp is None"]
-        tests += [f"r_{x}.__class__ is not r_{first}.__class__" for x in others]
+        tests += [
+            f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
+            for x in others
+        ]
         tests += [
             f"(r_{x} is not None and r_{x}.__class__ is not r_{first}.__class__)"
             for x in self.operands
@@ -369,6 +374,10 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     lists become arrays.  Raises TypeError for operands on two backends, ForeignOperand for a type
     that is not known.
     """
+    if len(operands) == 2 and type(operands[0]) in NUMBERS:
+        xp = NAMESPACES.get(type(operands[1]))
+        if xp is not None:
+            return (xp, *operands)
     backend = None
     for x in operands:
         if x is None or (isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype")):

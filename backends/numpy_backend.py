@@ -13,6 +13,8 @@ import numpy as np
 from autograd_gpu.backends import numpy_steps
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
+from autograd_gpu.backends.philox import random_bits, random_unit
+from autograd_gpu.backends.windows import window_layout
 
 Array = np.ndarray[Any, Any]
 
@@ -58,44 +60,6 @@ def windows(
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
-def window_layout(
-    shape: tuple[int, ...],
-    strides: tuple[int, ...],
-    size: tuple[int, ...],
-    stride: tuple[int, ...],
-    dilation: tuple[int, ...],
-) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Shape and strides of `windows`, from those of its array."""
-    d = len(size)
-    if not len(stride) == len(dilation) == d <= len(shape):
-        raise ValueError(
-            f"windows: size {size}, stride {stride} and dilation {dilation} must have one length, "
-            f"at most that of the shape {shape}"
-        )
-    if min((*size, *stride, *dilation), default=1) < 1:
-        raise ValueError(
-            f"windows: size {size}, stride {stride} and dilation {dilation} must be positive"
-        )
-    lead = len(shape) - d
-    out = tuple(
-        (n - step * (k - 1) - 1) // s + 1
-        for n, k, s, step in zip(shape[lead:], size, stride, dilation, strict=True)
-    )
-    if min(out, default=1) < 1:
-        raise ValueError(
-            f"windows of size {size} and dilation {dilation} do not fit into {shape[lead:]}"
-        )
-    axes = strides[lead:]
-    return (
-        (*shape[:lead], *out, *size),
-        (
-            *strides[:lead],
-            *map(operator.mul, axes, stride),
-            *map(operator.mul, axes, dilation),
-        ),
-    )
-
-
 def _namespace() -> ModuleType:
     xp = ModuleType("autograd_gpu.backends.numpy_backend.xp", compat.__doc__)
     names = {k: v for k, v in vars(compat).items() if not k.startswith("__")}
@@ -110,6 +74,8 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         conj=operator.methodcaller("conjugate"),
         matmul=matmul,
+        random_bits=random_bits,
+        random_unit=random_unit,
         scatter_add=scatter_add,
         windows=windows,
     )

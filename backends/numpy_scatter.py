@@ -11,8 +11,6 @@ from autograd_gpu.backends.indexing import is_basic, select
 
 Array = np.ndarray[Any, Any]
 
-_INTEGERS = "iu"
-
 
 def scatter_add(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
     """Zeros of `shape` with `g` added at `index`; repeated indices add up.
@@ -21,13 +19,19 @@ def scatter_add(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
     float32.  The order of summation depends on the indices only, so results are reproducible.
     Indices out of range wrap around: they were checked when `x[index]` was computed.
     """
-    if type(index) is np.ndarray and index.dtype.kind in _INTEGERS and shape:
-        out = np.empty(shape, g.dtype)
-        n, size = index.size, shape[0]
-        ids = np.ravel_multi_index((index.reshape(n),), (size,), mode="wrap") if n else index
-        width = prod(shape[1:])
-        _sum_rows(ids, g.reshape(n, width), out.reshape(size, width))
-        return out
+    if type(index) is slice:
+        return _assign(g, index, shape)
+    # the usual case first: integer arrays for the leading axes, as in x[i] and x[rows, columns]
+    arrays = index if type(index) is tuple else (index,)
+    if all(type(i) is np.ndarray and i.dtype.kind in "iu" for i in arrays):
+        k = len(arrays)
+        dims = shape[:k]
+        if 0 < k <= len(shape) and 0 not in dims and g.size:
+            ids = np.ravel_multi_index(arrays, dims, mode="wrap").reshape(-1)
+            out = np.empty(shape, g.dtype)
+            width = g.size // ids.size
+            _sum_rows(ids, g.reshape(-1, width), out.reshape(-1, width))
+            return out
     if is_basic(index):
         return _assign(g, index, shape)
     selection = select(index, shape, _as_index)

@@ -1,0 +1,106 @@
+"""CuPy behind the Backend protocol, or the reason why it cannot work on this machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backend import BackendError
+
+_INSTALL = (
+    "for an NVIDIA GPU use `pip install autograd_gpu[cuda13]` (driver 580 or newer) or "
+    "`pip install autograd_gpu[cuda12]`"
+)
+
+try:
+    import cupy as cp
+except ImportError as error:
+    raise BackendError(f"CuPy is not installed or not usable ({error}); {_INSTALL}") from error
+
+Array = Any
+
+
+class CupyBackend:
+    """CuPy; see `autograd_gpu.backend.Backend` for what the members mean."""
+
+    name = "cupy"
+    array_type: type = cp.ndarray
+
+    def __init__(self) -> None:
+        # Not before create() has looked for a device: these define kernels and need cuBLAS.
+        from autograd_gpu.backends import cupy_kernels
+        from autograd_gpu.backends.cupy_namespace import namespace
+
+        self.xp: Any = namespace()
+        self.sgd_step = cupy_kernels.sgd_step
+        self.adam_step = cupy_kernels.adam_step
+
+    def asarray(self, data: Any, dtype: Any = None) -> Array:
+        """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""
+        if isinstance(data, cp.ndarray):
+            return data if dtype is None else data.astype(dtype, copy=False)
+        _refuse_foreign(data)
+        return cp.asarray(data, dtype)
+
+    def to_host(self, x: Array) -> Any:
+        """A NumPy copy of `x`; waits for the device."""
+        return cp.asnumpy(x)
+
+    def from_host(self, x: Any, device: Any = None) -> Array:
+        """A copy of the NumPy array `x` on `device` (an id or a cupy Device; None: the current)."""
+        if device is None:
+            return cp.array(x)
+        with cp.cuda.Device(device):
+            return cp.array(x)
+
+    def device(self, x: Array) -> Any:
+        """The cupy.cuda.Device of `x`."""
+        return x.device
+
+    def synchronize(self) -> None:
+        """Wait until all work submitted to the current device is done."""
+        cp.cuda.Device().synchronize()
+
+    def memory(self) -> Mapping[str, int]:
+        """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device."""
+        pool = cp.get_default_memory_pool()
+        return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
+
+    def is_shared(self, x: Array) -> bool:
+        """Whether `x` is a view of another buffer; views that repeat elements are."""
+        return x.base is not None
+
+    def add_into(self, out: Array, x: Array) -> None:
+        """`out += x` in place."""
+        cp.add(out, x, out)
+
+
+def _refuse_foreign(data: Any) -> None:
+    # cupy.asarray would upload these without a word, also from within a list
+    if isinstance(data, list | tuple):
+        for item in data:
+            _refuse_foreign(item)
+    elif hasattr(data, "__dlpack__") and not isinstance(data, cp.ndarray | np.generic):
+        raise TypeError(
+            f"expected a CuPy array, a number or a list, got {type(data)}; "
+            "arrays are not moved silently"
+        )
+
+
+def create() -> CupyBackend:
+    """The backend; BackendError where CuPy sees no device or lacks a library of CUDA."""
+    try:
+        count = cp.cuda.runtime.getDeviceCount()
+    except cp.cuda.runtime.CUDARuntimeError as error:
+        raise BackendError(
+            f"CuPy {cp.__version__} sees no device, because the NVIDIA driver is missing or too "
+            f"old ({error}); {_INSTALL}"
+        ) from error
+    if count == 0:
+        raise BackendError(f"CuPy {cp.__version__} sees no device; check CUDA_VISIBLE_DEVICES")
+    try:
+        return CupyBackend()
+    except ImportError as error:
+        raise BackendError(f"CuPy {cp.__version__} lacks cuBLAS ({error}); {_INSTALL}") from error

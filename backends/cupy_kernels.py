@@ -1,0 +1,348 @@
+"""CUDA kernels of our own: scatter-add, optimiser steps, random numbers, one launch each."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from math import prod
+from typing import Any
+
+import cupy as cp
+import numpy as np
+from autograd_gpu.backends import philox
+from autograd_gpu.backends.indexing import Selection, is_basic, select
+
+Array = Any
+
+# --- scatter-add ---------------------------------------------------------------------------------
+
+# CUDA's atomics add floats in no fixed order, and CuPy 14.2's know neither bfloat16 nor complex.
+# Here the ids are sorted, each thread sums the runs of equal ids within CHUNK of them, and what
+# runs across a chunk's border is left to the next, 16 times smaller, pass.
+CHUNK = 32
+
+# The modulo is what CuPy's gather does with an index out of range: it never leaves the array.
+_row_ids = cp.ElementwiseKernel(
+    "J outer, I index, int64 size",
+    "O id",
+    "const long long r = (long long)index % size; id = outer * size + (r < 0 ? r + size : r);",
+    "autograd_gpu_row_ids",
+)
+
+_sum_runs = cp.ElementwiseKernel(
+    "raw I ids, raw int64 order, raw T rows, int64 n, int64 width, bool ordered",
+    "raw I open_ids, raw A open_sums, raw O out",
+    """
+    const long long chunk = i / width, column = i % width;
+    const long long begin = chunk * CHUNK, end = min(begin + CHUNK, n);
+    long long id = ids[begin];
+    bool open = begin > 0 && ids[begin - 1] == id, first = true;
+    long long first_id = -1, last_id = -1;
+    A first_sum = A(0), last_sum = A(0), sum = A(0);
+    for (long long at = begin; at < end; at++) {
+        const long long row = ordered ? order[at] : at;
+        sum += A(rows[row * width + column]);
+        const bool ends = at + 1 == end || ids[at + 1] != id;
+        if (!ends) continue;
+        const bool goes_on = at + 1 == end && end < n && ids[end] == id;
+        if (open && first) {
+            // the last slot continues the run, so that it stays in one piece
+            first_id = id; first_sum = sum; last_id = goes_on ? id : -1;
+        } else if (goes_on) {
+            last_id = id; last_sum = sum;
+        } else if (id >= 0) {
+            out[id * width + column] = O(sum);
+        }
+        first = false;
+        if (at + 1 < end) { id = ids[at + 1]; sum = A(0); }
+    }
+    if (column == 0) { open_ids[2 * chunk] = first_id; open_ids[2 * chunk + 1] = last_id; }
+    open_sums[(2 * chunk) * width + column] = first_sum;
+    open_sums[(2 * chunk + 1) * width + column] = last_sum;
+    """,
+    "autograd_gpu_sum_runs",
+    preamble=f"#define CHUNK {CHUNK}",
+)
+
+
+def scatter_add(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
+    """Zeros of `shape` with `g` added at `index`; repeated indices add up, in a fixed order.
+
+    `g` has the shape of `zeros[index]`, the result the dtype of `g`.  Half types are summed in
+    float32.  Waits for nothing unless `index` holds a mask beside other arrays, a mask that is not
+    first, or integers on the host, which are copied to the device.
+    """
+    if is_basic(index):
+        return _assign(g, index, shape)
+    if (
+        isinstance(index, cp.ndarray)
+        and index.dtype.kind == "b"
+        and index.ndim
+        and index.shape == shape[: index.ndim]
+    ):
+        return _put_masked(g, index, shape)
+    selection = select(index, shape, _as_index)
+    if selection is None:
+        return _assign(g, index, shape)
+    return _scatter(g, selection, shape)
+
+
+def _assign(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
+    out = cp.zeros(shape, g.dtype)
+    out[index] = g
+    return out
+
+
+def _as_index(entry: Any) -> Array:
+    if isinstance(entry, cp.ndarray):
+        return entry
+    array = np.asarray(entry)
+    return cp.asarray(array if array.size or array.dtype.kind in "iub" else array.astype(np.int64))
+
+
+def _put_masked(g: Array, mask: Array, shape: tuple[int, ...]) -> Array:
+    # CuPy's own assignment by a mask waits to learn how many elements it has
+    rows = g.shape[0]
+    out = cp.zeros(shape, g.dtype)
+    if not g.size:
+        return out
+    flat = mask.reshape(-1)
+    _unmask(flat, cp.cumsum(flat, dtype=np.int64), g, g.size // rows, rows, out, size=out.size)
+    return out
+
+
+_unmask = cp.ElementwiseKernel(
+    "raw bool mask, raw int64 counted, raw T rows, int64 width, int64 n",
+    "raw T out",
+    """
+    const long long at = i / width, row = counted[at] - 1;
+    if (mask[at] && row < n) out[i] = rows[row * width + i % width];
+    """,
+    "autograd_gpu_unmask",
+)
+
+
+def _scatter(g: Array, selection: Selection, shape: tuple[int, ...]) -> Array:
+    dims = tuple(shape[axis] for axis in selection.array_axes)
+    out = cp.zeros(shape, g.dtype)
+    target = out.transpose(*selection.array_axes, *selection.rest_axes)
+    target = target[(slice(None),) * len(dims) + selection.rest]
+    if not g.size or not target.size:
+        return out
+    # sorting 32 bits takes half the time
+    dtype = np.int32 if prod(dims) < 2**31 else np.int64
+    at = cp.broadcast(*selection.arrays).shape if len(dims) > 1 else selection.arrays[0].shape
+    ids: Any = 0
+    for index, size in zip(selection.arrays, dims, strict=True):
+        ids = _row_ids(ids, index, size, cp.empty(at, dtype))
+    front = range(selection.position, selection.position + ids.ndim)
+    g = g.transpose(*front, *(axis for axis in range(g.ndim) if axis not in front))
+    width = prod(target.shape[len(dims) :])
+    if target.flags.c_contiguous and target.size == out.size:
+        _sum_rows(ids.reshape(-1), g, width, out)
+    else:
+        sums = cp.zeros(target.shape, g.dtype)
+        _sum_rows(ids.reshape(-1), g, width, sums)
+        target[...] = sums
+    return out
+
+
+def _sum_rows(ids: Array, g: Array, width: int, out: Array) -> None:
+    """`out[i]` = the sum of the rows of `g` [n, width] whose id is i; `out` holds zeros."""
+    order = cp.argsort(ids)  # a stable sort
+    ids = ids[order]
+    rows, ordered = g, True
+    accumulator = (
+        np.dtype(np.float32) if g.dtype.itemsize == 2 and g.dtype.kind in "fV" else g.dtype
+    )
+    n = ids.size
+    while True:
+        chunks = -(-n // CHUNK)
+        open_ids = cp.empty(2 * chunks, ids.dtype)
+        open_sums = cp.empty((2 * chunks, width), accumulator)
+        _sum_runs(
+            ids, order, rows, n, width, ordered, open_ids, open_sums, out, size=chunks * width
+        )
+        if chunks == 1:
+            return
+        ids, rows, ordered, n = open_ids, open_sums, False, 2 * chunks
+
+
+# --- optimiser steps -----------------------------------------------------------------------------
+
+_SGD = """
+    C p = C(param), g = C(grad) + C(decay) * p;
+    {momentum}
+    param = P(p - C(lr) * g);
+"""
+_MOMENTUM = """
+    const C b = first ? g : C(momentum) * C(buffer) + C(keep) * g;
+    buffer = B(b);
+    g = nesterov ? g + C(momentum) * b : b;
+"""
+_ADAM = """
+    C p = C(param), g = C(grad), m1 = C(m), m2 = C(v);
+    p = C(shrink) * p; g = g + C(decay) * p;
+    m1 = C(beta1) * m1 + C(keep1) * g;
+    m2 = C(beta2) * m2 + C(keep2) * g * g;
+    param = P(p - C(size) * m1 / (sqrt(m2) + C(eps)));
+    m = M(m1); v = M(m2);
+"""
+
+
+@cache
+def _step_kernel(which: str, compute: str) -> Any:
+    # numbers are passed as doubles, 1 - beta2 among them, and rounded once
+    arguments = {
+        "sgd": ("G grad, float64 lr, float64 decay", "P param", _SGD.format(momentum="")),
+        "momentum": (
+            "G grad, float64 lr, float64 decay, float64 momentum, float64 keep, bool nesterov, "
+            "bool first",
+            "P param, B buffer",
+            _SGD.format(momentum=_MOMENTUM),
+        ),
+        "adam": (
+            "G grad, float64 size, float64 shrink, float64 decay, float64 beta1, float64 keep1, "
+            "float64 beta2, float64 keep2, float64 eps",
+            "P param, M m, M v",
+            _ADAM,
+        ),
+    }
+    inputs, outputs, operation = arguments[which]
+    return cp.ElementwiseKernel(
+        inputs,
+        outputs,
+        operation,
+        f"autograd_gpu_{which}_step",
+        preamble=f"typedef {compute} C;",
+    )
+
+
+def _real(*arrays: Array) -> tuple[str, list[Array], list[tuple[Array, Array]]]:
+    """The type to compute in, complex arrays as pairs of numbers, and copies to be written back."""
+    compute = "double" if arrays[0].dtype.char in "dD" else "float"
+    if arrays[0].dtype.kind != "c":
+        return compute, list(arrays), []
+    out, back = [], []
+    for x in arrays:
+        dense = cp.ascontiguousarray(x)
+        if dense is not x:
+            back.append((x, dense))
+        out.append(dense.reshape(-1).view(dense.real.dtype))
+    return compute, out, back
+
+
+def sgd_step(
+    param: Array,
+    grad: Array,
+    buffer: Array | None,
+    *,
+    lr: float,
+    momentum: float,
+    dampening: float,
+    weight_decay: float,
+    nesterov: bool,
+    first: bool,
+) -> None:
+    """One SGD step in place on `param` and `buffer` [same shape], as PyTorch's SGD does it.
+
+    `buffer` is None where there is no momentum; on the `first` step it takes the gradient
+    undamped.  Half types are computed in float32.
+    """
+    if buffer is None:
+        compute, (p, g), back = _real(param, grad)
+        _step_kernel("sgd", compute)(g, lr, weight_decay, p)
+    else:
+        compute, (p, g, b), back = _real(param, grad, buffer)
+        kernel = _step_kernel("momentum", compute)
+        kernel(g, lr, weight_decay, momentum, 1 - dampening, bool(nesterov), bool(first), p, b)
+    _write_back(back, grad)
+
+
+def adam_step(
+    param: Array,
+    grad: Array,
+    m: Array,
+    v: Array,
+    *,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    step: int,
+) -> None:
+    """One Adam or, `decoupled`, AdamW step in place on `param`, `m` and `v` [same shape].
+
+    `step` counts from 1.  Half types are computed in float32.  As in PyTorch, the parts of complex
+    numbers are parameters of their own.
+    """
+    root = math.sqrt(1 - beta2**step)
+    size = lr * root / (1 - beta1**step)
+    shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
+    compute, (p, g, m1, m2), back = _real(param, grad, m, v)
+    _step_kernel("adam", compute)(
+        g, size, shrink, decay, beta1, 1 - beta1, beta2, 1 - beta2, eps * root, p, m1, m2
+    )
+    _write_back(back, grad)
+
+
+def _write_back(pairs: list[tuple[Array, Array]], grad: Array) -> None:
+    for x, dense in pairs:
+        if x is not grad:
+            x[...] = dense
+
+
+# --- random numbers ------------------------------------------------------------------------------
+
+_PHILOX = f"""
+__device__ inline unsigned int philox4x32(
+    unsigned long long index, unsigned long long offset, unsigned long long seed
+) {{
+    const unsigned long long block = index >> 2;
+    unsigned int c[4] = {{
+        (unsigned int)block, (unsigned int)(block >> 32),
+        (unsigned int)offset, (unsigned int)(offset >> 32)
+    }};
+    unsigned int k0 = (unsigned int)seed, k1 = (unsigned int)(seed >> 32);
+    #pragma unroll
+    for (int r = 0; r < {philox.ROUNDS}; r++) {{
+        const unsigned long long p0 = {philox.M0}ull * c[0], p1 = {philox.M1}ull * c[2];
+        c[0] = (unsigned int)(p1 >> 32) ^ c[1] ^ k0;
+        c[2] = (unsigned int)(p0 >> 32) ^ c[3] ^ k1;
+        c[1] = (unsigned int)p1;
+        c[3] = (unsigned int)p0;
+        k0 += {philox.W0}u;
+        k1 += {philox.W1}u;
+    }}
+    return c[index & 3];
+}}
+"""
+
+_random_bits = cp.ElementwiseKernel(
+    "uint64 seed, uint64 offset",
+    "uint32 y",
+    "y = philox4x32(i, offset, seed)",
+    "autograd_gpu_random_bits",
+    preamble=_PHILOX,
+)
+_random_unit = cp.ElementwiseKernel(
+    "uint64 seed, uint64 offset",
+    "float32 y",
+    "y = (philox4x32(i, offset, seed) >> 8) * 5.9604644775390625e-8f",
+    "autograd_gpu_random_unit",
+    preamble=_PHILOX,
+)
+
+
+def random_bits(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
+    """Random uint32 of `shape`; the same bits as `philox.random_bits`."""
+    philox.check_seed(seed, offset)
+    return _random_bits(np.uint64(seed), np.uint64(offset), cp.empty(shape, np.uint32))
+
+
+def random_unit(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
+    """float32 of `shape`, uniform in [0, 1); the same numbers as `philox.random_unit`."""
+    philox.check_seed(seed, offset)
+    return _random_unit(np.uint64(seed), np.uint64(offset), cp.empty(shape, np.float32))

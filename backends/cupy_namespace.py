@@ -1,0 +1,164 @@
+"""The namespace of the CuPy backend: array_api_compat's, with CuPy's deviations closed.
+
+What is said of CuPy here holds for 14.2.
+"""
+
+from __future__ import annotations
+
+import operator
+from types import ModuleType
+from typing import Any
+
+import array_api_compat.cupy as compat
+import cupy as cp
+import numpy as np
+from autograd_gpu.backends import cupy_gemm, cupy_kernels
+from autograd_gpu.backends.windows import window_layout
+
+Array = Any
+
+
+def namespace() -> ModuleType:
+    """A module with the array API's functions and those that `autograd_gpu.backend` adds."""
+    xp = ModuleType("autograd_gpu.backends.cupy_namespace.xp", compat.__doc__)
+    vars(xp).update({k: v for k, v in vars(compat).items() if not k.startswith("__")})
+    vars(xp).update(
+        asarray=asarray,
+        clip=clip,
+        # Real arrays and numbers return themselves from this method.
+        conj=operator.methodcaller("conjugate"),
+        cumsum=cumsum,
+        matmul=matmul,
+        random_bits=cupy_kernels.random_bits,
+        random_unit=cupy_kernels.random_unit,
+        scatter_add=cupy_kernels.scatter_add,
+        sign=sign,
+        std=std,
+        take=take,
+        var=var,
+        where=where,
+        windows=windows,
+    )
+    return xp
+
+
+def is_bfloat16(dtype: Any) -> bool:
+    """Whether `dtype` is ml_dtypes.bfloat16, which need not be installed."""
+    return bool(dtype.itemsize == 2 and dtype.name == "bfloat16")
+
+
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+) -> Array:
+    """As in the array API; array_api_compat's enters a device each time, for 2 us."""
+    if device is not None:
+        return compat.asarray(obj, dtype=dtype, device=device, copy=copy)
+    if copy is None:
+        return cp.asarray(obj, dtype=dtype)
+    out = cp.array(obj, dtype=dtype, copy=copy)
+    if not copy and out is not obj:
+        raise ValueError("asarray: a copy is needed and copy=False forbids it")
+    return out
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """The product by NumPy's rules; see `cupy_gemm.matmul`."""
+    return cupy_gemm.matmul(a, b)
+
+
+def clip(x: Array, min: Any = None, max: Any = None) -> Array:
+    """`x` between `min` and `max`, with NumPy's promotion; None is no bound."""
+    # CuPy's has no keywords `min` and `max`, and makes float32 of bfloat16.
+    if min is None and max is None:
+        return x.copy()
+    if is_bfloat16(x.dtype):
+        if min is not None:
+            x = cp.maximum(x, _bfloat16_number(min, x.dtype))
+        return x if max is None else cp.minimum(x, _bfloat16_number(max, x.dtype))
+    return cp.clip(x, min, max)
+
+
+def _bfloat16_number(value: Any, dtype: Any) -> Any:
+    # ml_dtypes knows no weak numbers: bfloat16 with a Python float gives float32
+    return dtype.type(value) if isinstance(value, int | float) else value
+
+
+def where(condition: Array, x: Any, y: Any) -> Array:
+    """`x` where `condition` holds, else `y`."""
+    # CuPy makes float32 of bfloat16 here.  The bits need no arithmetic.
+    dtypes = [v.dtype for v in (x, y) if isinstance(v, cp.ndarray)]
+    if dtypes and all(map(is_bfloat16, dtypes)):
+        dtype = dtypes[0]
+        x, y = (
+            v.view(np.uint16)
+            if isinstance(v, cp.ndarray)
+            else np.asarray(v, dtype).view(np.uint16)[()]
+            for v in (x, y)
+        )
+        return cp.where(condition, x, y).view(dtype)
+    return cp.where(condition, x, y)
+
+
+def var(
+    x: Array,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    correction: float = 0,
+    keepdims: bool = False,
+) -> Array:
+    """The variance over `axis`, divided by the number of elements less `correction`."""
+    # CuPy says `ddof` for `correction`, and makes float64 of bfloat16.
+    if is_bfloat16(x.dtype):
+        wide = x.astype(np.float32)
+        return cp.var(wide, axis=axis, ddof=correction, keepdims=keepdims).astype(x.dtype)
+    return cp.var(x, axis=axis, ddof=correction, keepdims=keepdims)
+
+
+def std(
+    x: Array,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    correction: float = 0,
+    keepdims: bool = False,
+) -> Array:
+    """The square root of `var`."""
+    return cp.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
+    """Cumulative sums."""
+    # CuPy's kernel for it does not compile for bfloat16.
+    if dtype is None and is_bfloat16(x.dtype):
+        return cp.cumsum(x.astype(np.float32), axis).astype(x.dtype)
+    return cp.cumsum(x, axis, dtype)
+
+
+def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
+    """Elements of `x` along `axis`; indices on the host are copied to the device."""
+    return cp.take(x, indices, axis)
+
+
+_sign = cp.ElementwiseKernel(
+    "T x", "T y", "y = x != x ? x : T((x > 0) - (x < 0))", "autograd_gpu_sign"
+)
+
+
+def sign(x: Array) -> Array:
+    """-1, 0 or 1; NaN for NaN; `x / abs(x)` for complex numbers."""
+    # CuPy's gives 0 for NaN, and array_api_compat corrects that by a mask, which waits.
+    if x.dtype.kind == "f":
+        return _sign(x)
+    if x.dtype.kind == "c":
+        return cp.where(x == 0, x, x / cp.abs(x))
+    return cp.sign(x)
+
+
+def windows(
+    x: Array, size: tuple[int, ...], stride: tuple[int, ...], dilation: tuple[int, ...]
+) -> Array:
+    """A view [..., *out, *size] of the windows over the last `len(size)` axes of `x`.
+
+    Not to be written to, which CuPy cannot forbid.  See `window_layout` for sizes and errors.
+    """
+    shape, strides = window_layout(x.shape, x.strides, size, stride, dilation)
+    return cp.lib.stride_tricks.as_strided(x, shape, strides)

@@ -1,0 +1,212 @@
+"""matmul on CuPy arrays: values against NumPy, and the cuBLAS calls that it makes."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.usefixtures("cupy_backend")
+
+DTYPES = ["float16", "bfloat16", "float32", "float64", "complex64", "complex128"]
+R_32F, R_64F, R_16F, C_32F, C_64F, R_16BF = 0, 1, 2, 4, 5, 14
+COMPUTE_32F, COMPUTE_32F_FAST_TF32, COMPUTE_64F = 68, 77, 70
+
+
+def dtype_of(name):
+    return pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else np.dtype(name)
+
+
+def numbers(shape, dtype="float32", seed=0):
+    rng = np.random.default_rng(seed)
+    x = rng.integers(-3, 4, shape)
+    if np.dtype(dtype).kind == "c":
+        x = x + 1j * rng.integers(-3, 4, shape)
+    return x.astype(dtype)
+
+
+def wide(x):
+    return x.astype(np.complex128 if x.dtype.kind == "c" else np.float64)
+
+
+@pytest.fixture
+def cp(cupy_backend):
+    import cupy
+
+    return cupy
+
+
+@pytest.fixture
+def gemm(cupy_backend):
+    from autograd_gpu.backends import cupy_gemm
+
+    return cupy_gemm
+
+
+SHAPES = [
+    ((4,), (4,)),
+    ((3, 4), (4,)),
+    ((4,), (4, 5)),
+    ((2, 3, 4), (4,)),
+    ((4,), (2, 4, 5)),
+    ((3, 4), (4, 5)),
+    ((2, 3, 4), (2, 4, 5)),
+    ((2, 3, 4), (4, 5)),
+    ((3, 4), (2, 4, 5)),
+    ((2, 1, 3, 4), (6, 4, 5)),
+    ((3, 0), (0, 5)),
+    ((0, 4), (4, 5)),
+    ((2, 0, 3), (3, 1)),
+]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("a", "b"), SHAPES)
+def test_values(cupy_backend, a, b, dtype):
+    dtype = dtype_of(dtype)
+    a, b = numbers(a, dtype), numbers(b, dtype, 1)
+    to = cupy_backend.from_host
+    out = cupy_backend.xp.matmul(to(a), to(b))
+    assert out.dtype == dtype
+    assert type(out) is cupy_backend.array_type
+    want = np.matmul(wide(a), wide(b))
+    assert out.shape == want.shape
+    np.testing.assert_array_equal(wide(cupy_backend.to_host(out)), want)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("float16", "float32"),
+        ("float32", "float64"),
+        ("complex64", "float64"),
+        ("int32", "float32"),
+    ],
+)
+def test_mixed_dtypes_promote_as_numpys(cupy_backend, a, b):
+    a, b = numbers((2, 3, 4), a), numbers((4, 5), b, 1)
+    out = cupy_backend.xp.matmul(cupy_backend.from_host(a), cupy_backend.from_host(b))
+    want = np.matmul(a, b)
+    assert out.dtype == want.dtype
+    np.testing.assert_array_equal(cupy_backend.to_host(out), want)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "bool"])
+def test_integers_are_cupys(cupy_backend, dtype):
+    a, b = numbers((3, 4)) > 0, numbers((4, 5), seed=1) > 0
+    a, b = a.astype(dtype), b.astype(dtype)
+    out = cupy_backend.xp.matmul(cupy_backend.from_host(a), cupy_backend.from_host(b))
+    np.testing.assert_array_equal(cupy_backend.to_host(out), np.matmul(a, b))
+
+
+@pytest.mark.parametrize("batch", [(), (4,), (2, 3)], ids=str)
+@pytest.mark.parametrize(
+    ("dtype", "out"), [*((d, d) for d in DTYPES), ("float16", "float32"), ("bfloat16", "float32")]
+)
+def test_a_backward_is_two_calls(cp, gemm, counting, dtype, out, batch):
+    dtype, out = dtype_of(dtype), dtype_of(out)
+    host = [numbers((*batch, *s), dtype, i) for i, s in enumerate([(5, 7), (7, 3), (5, 3)])]
+    a, b, g = map(cp.array, host)
+    da, db = cp.ones(a.shape, out), cp.ones(b.shape, out)
+    with counting() as c:
+        gemm.matmul(g, b.swapaxes(-1, -2), da, beta=1)
+        gemm.matmul(a.swapaxes(-1, -2), g, db, beta=1)
+    assert (c.launches, c.copies, c.waits, c.allocations) == (0, [], 0, 0), str(c)
+    assert [call.name for call in c.blas] == 2 * ["gemmStridedBatchedEx" if batch else "gemmEx"]
+    a, b, g = map(wide, host)
+    np.testing.assert_array_equal(wide(da.get()), 1 + g @ b.swapaxes(-1, -2))
+    np.testing.assert_array_equal(wide(db.get()), 1 + a.swapaxes(-1, -2) @ g)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "kind", "compute"),
+    [
+        ("float16", R_16F, COMPUTE_32F),
+        ("bfloat16", R_16BF, COMPUTE_32F),
+        ("float32", R_32F, COMPUTE_32F),
+        ("float64", R_64F, COMPUTE_64F),
+        ("complex64", C_32F, COMPUTE_32F),
+        ("complex128", C_64F, COMPUTE_64F),
+    ],
+)
+def test_types_given_to_cublas(cp, gemm, counting, dtype, kind, compute):
+    x = cp.ones((3, 3), dtype_of(dtype))
+    with counting() as c:
+        gemm.matmul(x, x)
+    args = c.blas[0].args
+    assert [args[name] for name in ("Atype", "Btype", "Ctype", "computeType")] == [
+        kind, kind, kind, compute,
+    ]  # fmt: skip
+
+
+def test_tf32_is_a_switch(cp, gemm, counting):
+    single, double, half = (cp.ones((3, 3), dtype) for dtype in ("f4", "f8", "f2"))
+    gemm.set_tf32(True)
+    try:
+        with counting() as c:
+            for x in (single, double, half):
+                gemm.matmul(x, x)
+    finally:
+        gemm.set_tf32(False)
+    types = [call.args["computeType"] for call in c.blas]
+    assert types == [COMPUTE_32F_FAST_TF32, COMPUTE_64F, COMPUTE_32F]
+
+
+def test_a_one_sided_batch_is_one_product(cupy_backend, counting):
+    x, w = (cupy_backend.from_host(numbers(s)) for s in ((6, 3, 4), (4, 5)))
+    with counting() as c:
+        out = cupy_backend.xp.matmul(x, w)
+    (call,) = c.blas
+    assert (call.name, call.args["m"], call.args["n"], call.args["k"]) == ("gemmEx", 5, 18, 4)
+    assert (c.launches, c.allocations) == (0, 1)
+    np.testing.assert_array_equal(out.get(), numbers((6, 3, 4)) @ numbers((4, 5)))
+
+
+def test_only_what_cublas_cannot_read_is_copied(cupy_backend, counting):
+    x, w = (cupy_backend.from_host(numbers(s)) for s in ((6, 8), (4, 5)))
+    with counting() as c:
+        out = cupy_backend.xp.matmul(x[:, ::2], w)
+    assert (c.launches, len(c.blas), c.waits) == (1, 1, 0)
+    np.testing.assert_array_equal(out.get(), numbers((6, 8))[:, ::2] @ numbers((4, 5)))
+
+
+@pytest.mark.parametrize("beta", [0, 1])
+def test_out_can_be_any_view(cp, gemm, beta):
+    a, b = numbers((3, 4), "f8"), numbers((4, 5), "f8", 1)
+    for view in (
+        cp.ones((5, 3)).T,
+        cp.ones((3, 9))[:, 2:7],
+        cp.ones((6, 10))[::2, ::2],
+        cp.ones((3, 5))[::-1],
+    ):
+        out = gemm.matmul(cp.array(a), cp.array(b), view, alpha=2, beta=beta)
+        assert out is view
+        np.testing.assert_array_equal(out.get(), 2 * (a @ b) + beta)
+
+
+def test_empty_sums_follow_beta(cp, gemm):
+    out = cp.full((2, 3), 5.0)
+    gemm.matmul(cp.ones((2, 0)), cp.ones((0, 3)), out, beta=2)
+    assert (out.get() == 10).all()
+    gemm.matmul(cp.ones((2, 0)), cp.ones((0, 3)), out)
+    assert (out.get() == 0).all()
+
+
+def test_complex_factors(cp, gemm):
+    a, b = numbers((3, 4), "c16"), numbers((4, 5), "c16", 1)
+    out = cp.ones((3, 5), "c16")
+    gemm.matmul(cp.array(a), cp.array(b), out, alpha=2 + 1j, beta=1j)
+    np.testing.assert_array_equal(out.get(), (2 + 1j) * (a @ b) + 1j)
+
+
+def test_errors(cp, gemm):
+    x = cp.ones((3, 4))
+    with pytest.raises(ValueError, match="inner sizes"):
+        gemm.matmul(x, x)
+    with pytest.raises(ValueError, match="shape"):
+        gemm.matmul(x, x.T, cp.ones((3, 4)))
+    with pytest.raises(ValueError, match="axis"):
+        gemm.matmul(x, cp.ones(()))
+    with pytest.raises(TypeError, match="cannot be written"):
+        gemm.matmul(x, x.T, cp.ones((3, 3), "f4"))
+    with pytest.raises(TypeError, match="no out"):
+        gemm.matmul(cp.ones((2, 2), int), cp.ones((2, 2), int), beta=1)
+    with pytest.raises(ValueError, match="broadcast"):
+        gemm.matmul(cp.ones((2, 3, 4)), cp.ones((5, 4, 3)))
