@@ -31,6 +31,8 @@ class Backend(Protocol):
     `xp` is the backend's array_api_compat namespace with a few names added or replaced, which the
     forwards and derivatives of ops use like any other:
 
+    - `assign(x, index, v)`: `x[index] = v` in place; where the index repeats an element, the last
+      write wins
     - `conj(x)`: real arrays and Python numbers come back as they are, not copied
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that

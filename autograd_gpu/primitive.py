@@ -205,7 +205,8 @@ class _Writer:
         slots = "".join(f"'s_{x}', " for x in self.saved)
         lines = ["class OpNode(FunctionNode):", f"    __slots__ = ({slots})"]
         lines.append(f"    label = {self.name!r}")
-        for method in ("backward", "backward_recorded"):
+        # Without derivatives nothing is recorded, and there is nothing to run.
+        for method in ("backward", "backward_recorded") if self.wanted else ():
             lines += ["", f"    def {method}(self, g, edges):"]
             lines += [f"        {line}" for line in self.backward(method == "backward_recorded")]
         lines += ["", "    def release(self):"]
@@ -226,6 +227,8 @@ class _Writer:
             call = self.derivative(operand, recorded)
             return [*lines, "needs = [edge is not None for edge in edges]", f"return tuple({call})"]
         names = list(self.wanted)
+        if not names:  # not differentiable, so no node is ever made
+            return ["return ()"]
         if len(names) == 1:
             return [*lines, f"return ({self.derivative(names[0], recorded)},)"]
         lines.append(f"{', '.join(f'e_{x}' for x in names)} = edges")

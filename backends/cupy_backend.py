@@ -70,7 +70,9 @@ class CupyBackend:
 
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer; views that repeat elements are."""
-        return x.base is not None
+        # results of cupy's as_strided have no base
+        flags = x.flags
+        return x.base is not None or not (flags.c_contiguous or flags.f_contiguous)
 
     def add_into(self, out: Array, x: Array) -> None:
         """`out += x` in place."""

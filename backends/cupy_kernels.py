@@ -9,6 +9,7 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
+
 from autograd_gpu.backends import philox
 from autograd_gpu.backends.indexing import Selection, is_basic, select
 
@@ -22,11 +23,18 @@ Array = Any
 CHUNK = 32
 
 # The modulo is what CuPy's gather does with an index out of range: it never leaves the array.
-_row_ids = cp.ElementwiseKernel(
-    "J outer, I index, int64 size",
+_WRAP = "const long long r = (long long)index % size, wrapped = r < 0 ? r + size : r;"
+_first_ids = cp.ElementwiseKernel(
+    "I index, int64 size, int64 base",
     "O id",
-    "const long long r = (long long)index % size; id = outer * size + (r < 0 ? r + size : r);",
-    "autograd_gpu_row_ids",
+    _WRAP + "id = base + wrapped",
+    "autograd_gpu_first_ids",
+)
+_next_ids = cp.ElementwiseKernel(
+    "O outer, I index, int64 size",
+    "O id",
+    _WRAP + "id = outer * size + wrapped",
+    "autograd_gpu_next_ids",
 )
 
 _sum_runs = cp.ElementwiseKernel(
@@ -129,12 +137,7 @@ def _scatter(g: Array, selection: Selection, shape: tuple[int, ...]) -> Array:
     target = target[(slice(None),) * len(dims) + selection.rest]
     if not g.size or not target.size:
         return out
-    # sorting 32 bits takes half the time
-    dtype = np.int32 if prod(dims) < 2**31 else np.int64
-    at = cp.broadcast(*selection.arrays).shape if len(dims) > 1 else selection.arrays[0].shape
-    ids: Any = 0
-    for index, size in zip(selection.arrays, dims, strict=True):
-        ids = _row_ids(ids, index, size, cp.empty(at, dtype))
+    ids = _row_ids(selection.arrays, dims)
     front = range(selection.position, selection.position + ids.ndim)
     g = g.transpose(*front, *(axis for axis in range(g.ndim) if axis not in front))
     width = prod(target.shape[len(dims) :])
@@ -145,6 +148,22 @@ def _scatter(g: Array, selection: Selection, shape: tuple[int, ...]) -> Array:
         _sum_rows(ids.reshape(-1), g, width, sums)
         target[...] = sums
     return out
+
+
+def _row_ids(arrays: tuple[Any, ...], dims: tuple[int, ...]) -> Array:
+    """The indices into axes of sizes `dims` as one index into all of them, broadcast."""
+    # sorting 32 bits takes half the time
+    dtype = np.int32 if prod(dims) < 2**31 else np.int64
+    ids: Any = 0
+    for index, size in zip(arrays, dims, strict=True):
+        if isinstance(index, int):
+            ids = ids * size + index % size
+        elif isinstance(ids, int):
+            ids = _first_ids(index, size, ids * size, cp.empty(index.shape, dtype))
+        else:
+            shape = cp.broadcast(ids, index).shape
+            ids = _next_ids(ids, index, size, cp.empty(shape, dtype))
+    return ids
 
 
 def _sum_rows(ids: Array, g: Array, width: int, out: Array) -> None:

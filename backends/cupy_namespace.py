@@ -12,6 +12,7 @@ from typing import Any
 import array_api_compat.cupy as compat
 import cupy as cp
 import numpy as np
+
 from autograd_gpu.backends import cupy_gemm, cupy_kernels
 from autograd_gpu.backends.windows import window_layout
 
@@ -161,4 +162,5 @@ def windows(
     Not to be written to, which CuPy cannot forbid.  See `window_layout` for sizes and errors.
     """
     shape, strides = window_layout(x.shape, x.strides, size, stride, dilation)
-    return cp.lib.stride_tricks.as_strided(x, shape, strides)
+    # as_strided's result does not say that it is a view, that of view() does
+    return cp.lib.stride_tricks.as_strided(x, shape, strides).view()

@@ -110,7 +110,15 @@ def plan(
 
     left = _Axes(_merge(axes), m, n, [a_row, c_row], [b_column, c_column])
     _fold(left, k, (a_column, c_column), (b_row, c_row))
-    copies = _worth_copying(left.axes, (m * k, k * n, m * n), width)
+    dense = [
+        _is_dense(shape, strides, item)
+        for shape, strides, item in (
+            (a_shape, a_strides, width),
+            (b_shape, b_strides, width),
+            (c_shape, c_strides, c_width),
+        )
+    ]
+    copies = _worth_copying(left.axes, (m * k, k * n, m * n), width, dense)
     if any(copies):
         return Plan((), copies)
     a = _layout(left.m, k, left.rows[0], a_column)
@@ -187,8 +195,16 @@ def _joined(size: int, batch: Ints, length: int, strides: list[int]) -> list[int
     return None
 
 
+def _is_dense(shape: Ints, strides: Ints, width: int) -> bool:
+    for size, stride in zip(reversed(shape), reversed(strides), strict=True):
+        if size != 1 and stride != width:
+            return False
+        width *= size
+    return True
+
+
 def _worth_copying(
-    axes: list[tuple[int, int, int, int]], sizes: Ints, width: int
+    axes: list[tuple[int, int, int, int]], sizes: Ints, width: int, dense: list[bool]
 ) -> tuple[bool, bool, bool]:
     """Which operands to copy because their batch axes have no common stride and calls cost more."""
     if len(axes) < 2:
@@ -199,7 +215,8 @@ def _worth_copying(
     for i in (1, 2, 3):
         own = [(axis[0], axis[i], 0, 0) for axis in axes]
         # copying does not help where the axes broadcast
-        offending.append(len(_merge(own)) > 1 and all(axis[i] for axis in axes))
+        helps = not dense[i - 1] and all(axis[i] for axis in axes)
+        offending.append(helps and len(_merge(own)) > 1)
     cost = sum(
         _CALL_COST + 2 * size * count * width * _BYTE_COST
         for size, is_offending in zip(sizes, offending, strict=True)

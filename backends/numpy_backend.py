@@ -70,6 +70,7 @@ def _namespace() -> ModuleType:
     vars(xp).update(names)
     vars(xp).update(direct)
     vars(xp).update(
+        assign=operator.setitem,
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         conj=operator.methodcaller("conjugate"),

@@ -1,4 +1,4 @@
-"""What only the CuPy backend has: no waits, no uploads, bfloat16, and reasons why it cannot work."""
+"""What only the CuPy backend has: no waits or uploads, bfloat16, reasons why it cannot work."""
 
 import subprocess
 import sys

@@ -212,7 +212,7 @@ class Cublas:
         return product
 
     def _scalar(self, address: int, dtype: np.dtype[Any]) -> Any:
-        on_device = memory.device.find(address) is not None
+        on_device = memory.is_on_device(address)
         if on_device != (self._pointer_mode == _DEVICE):
             place = "on the device" if on_device else "on the host"
             raise IllegalCall(f"alpha or beta is {place}, against cuBLAS's pointer mode")

@@ -55,10 +55,10 @@ class Driver:
         return self._handles[module, name]
 
     def moduleGetGlobal(self, module: int, name: str) -> int:
-        try:
-            return ctypes.addressof(ctypes.c_char.in_dll(self._modules[module].library, name))
-        except ValueError:
-            raise self._not_found(name) from None
+        address = self._modules[module].variable(name)
+        if address is None:
+            raise self._not_found(name)
+        return address
 
     def _not_found(self, name: str) -> Exception:
         base = self._module.CUDADriverError

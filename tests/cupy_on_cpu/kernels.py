@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import toolchain
-from .cubin import function_names
+from . import memory, toolchain
+from .cubin import function_names, variables
 from .errors import NotEmulated
 
 _IMAGE = b"kernel on the CPU: "
@@ -46,6 +46,7 @@ class Module:
     library: ctypes.CDLL
     entries: dict[str, int]
     names: dict[str, str]
+    variables: dict[str, int]
     functions: dict[str, Function] = field(default_factory=dict)
 
     def function(self, symbol: str) -> Function | None:
@@ -64,6 +65,15 @@ class Module:
             self.functions[symbol] = Function(name, entry, tuple(sizes))
         return self.functions[symbol]
 
+    def variable(self, symbol: str) -> int | None:
+        """The address of a global variable, which counts as device memory from now on."""
+        size = self.variables.get(symbol)
+        if size is None:
+            return None
+        address = ctypes.addressof(ctypes.c_char.in_dll(self.library, symbol))
+        memory.symbols.add(address, size)
+        return address
+
 
 def load(image: bytes) -> Module | None:
     """The module of an image that `compile_kernel` returned; None for any other image."""
@@ -74,7 +84,7 @@ def load(image: bytes) -> Module | None:
         facts = json.loads(_facts(key).read_text())
         toolchain.launcher()
         library = ctypes.PyDLL(str(_library(key)))
-        _modules[key] = Module(library, facts["entries"], facts["names"])
+        _modules[key] = Module(library, facts["entries"], facts["names"], facts["variables"])
     return _modules[key]
 
 
@@ -134,6 +144,7 @@ def compile_kernel(
         facts = {
             "entries": {s: i for i, s in enumerate(symbols) if s in compiled},
             "names": {s: n for s, n in zip(symbols, candidates, strict=True) if s != n},
+            "variables": variables(image),
             "mapping": mapping,
             "log": log.getvalue(),
         }

@@ -2,6 +2,7 @@
 
 Fresh memory is filled with 0xff: NaN in every floating type, -1 in signed integers.  Two tables say
 what is where: raw blocks, as from cudaMalloc, and the arrays that CuPy's pool cut from them.
+Global variables of kernels are on the device as well, in a table of their own.
 """
 
 from __future__ import annotations
@@ -73,6 +74,7 @@ class Blocks:
 
 device = Blocks()
 pinned = Blocks()
+symbols = Blocks()
 arrays = Blocks()
 
 
@@ -129,15 +131,19 @@ def _rounded(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
+def is_on_device(address: int) -> bool:
+    return device.find(address) is not None or symbols.find(address) is not None
+
+
 def check_range(address: int, size: int, what: str) -> None:
     """Raise IllegalCall unless the bytes lie inside one live allocation on the device."""
     if size == 0:
         return
-    if device.find(address) is None:
+    if not is_on_device(address):
         where = "pinned host memory" if pinned.find(address) else "no memory of the device"
         raise IllegalCall(f"{what} at {address:#x} is {where}")
     # Memory from a private pool is in the table of raw blocks only.
-    start, length = arrays.find(address) or device.find(address) or (0, 0)
+    start, length = arrays.find(address) or device.find(address) or symbols.find(address) or (0, 0)
     if address + size > start + length:
         raise IllegalCall(
             f"{what} reaches {address + size - start - length} bytes beyond its allocation: "

@@ -193,7 +193,7 @@ class Runtime:
         graphs.do(stream, lambda: _set(address, value, size))
 
     def pointerGetMemoryType(self, address: int) -> int:
-        return 2 if memory.device.find(address) else 1 if memory.pinned.find(address) else 0
+        return 2 if memory.is_on_device(address) else 1 if memory.pinned.find(address) else 0
 
     def pointerGetAttributes(self, address: int) -> Any:
         kind = self.pointerGetMemoryType(address)
@@ -287,9 +287,7 @@ class Runtime:
 
 def _direction(to: int, source: int, kind: int) -> counters.Direction:
     known = {(0, 0): 0, (0, 1): 2, (1, 0): 1, (1, 1): 3}
-    real = known[
-        int(memory.device.find(to) is not None), int(memory.device.find(source) is not None)
-    ]
+    real = known[int(memory.is_on_device(to)), int(memory.is_on_device(source))]
     if kind not in (_DEFAULT, real):
         raise IllegalCall(
             f"a copy {_DIRECTIONS[kind]} was asked for, but it goes {_DIRECTIONS[real]}"

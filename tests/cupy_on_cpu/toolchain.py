@@ -98,8 +98,13 @@ _NAMESPACE = """#pragma once
 @functools.cache
 def environment() -> str:
     """What every compiled kernel depends on besides its text."""
-    headers = "".join((SHIM / name).read_text() for name in sorted(os.listdir(SHIM)))
-    return digest(compiler_version(), _FLAGS, _linker_flags(), headers)
+    sources = [*sorted(SHIM.iterdir()), *(SHIM.parent / name for name in _WRITERS)]
+    texts = (path.read_text() for path in sources)
+    return digest(compiler_version(), _FLAGS, _linker_flags(), *texts)
+
+
+# The modules that decide what is in an entry of the cache.
+_WRITERS = ("toolchain.py", "kernels.py", "cubin.py")
 
 
 @functools.cache

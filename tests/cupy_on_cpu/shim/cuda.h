@@ -266,7 +266,7 @@ static inline double erfinv(double y) {
   x *= y;
   for (int i = 0; i < 3; i++) {
     double tail = std::erfc(std::fabs(x)) - (1. - std::fabs(y));
-    x += std::copysign(tail, x) / (M_2_SQRTPI * std::exp(-x * x));
+    x += (x < 0. ? -tail : tail) / (M_2_SQRTPI * std::exp(-x * x));
   }
   return x;
 }
