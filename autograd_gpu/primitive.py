@@ -476,12 +476,12 @@ def _as_tuple(op: str, operands: Any) -> tuple[Any, ...]:
     if isinstance(operands, Variable) or hasattr(operands, "dtype"):
         operands = [operands[i] for i in range(len(operands))]
     try:
-        operands = tuple(operands)
+        given = tuple(operands)
     except TypeError:
         raise TypeError(f"{op}: expected a sequence of Variables or arrays") from None
-    if not operands:
+    if not given:
         raise ValueError(f"{op}: at least one array is needed")
-    return operands
+    return given
 
 
 def _as_outputs(xp: Namespace, y: Sequence[Any]) -> tuple[Array, ...]:

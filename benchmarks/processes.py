@@ -46,14 +46,16 @@ def import_times(rounds: int) -> Result:
     return summarise("import in a fresh process", "start", "s", checked, samples)
 
 
-def peak_memory(row: Row, checked: dict[str, Result], rounds: int) -> Result:
-    """How far one step raises the resident memory of a fresh process at its peak."""
-    samples: dict[str, list[float]] = {
-        program: [] for program, state in checked.items() if state["status"] == "ok"
+def peak_memory(row: Row, checked: dict[str, Result]) -> Result:
+    """How far one step raises the resident memory of a fresh process at its peak.
+
+    Measured once: it repeats to within a few percent.
+    """
+    samples = {
+        program: [float(_output(__file__, row.family, row.name, program))]
+        for program, state in checked.items()
+        if state["status"] == "ok"
     }
-    for _ in range(rounds):
-        for program, values in samples.items():
-            values.append(float(_output(__file__, row.family, row.name, program)))
     return summarise(f"{row.name}, peak memory", row.family, "bytes", checked, samples)
 
 

@@ -93,7 +93,7 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
         checked = harness.check_agreement(row, small=options.quick)
         results.append(harness.measure(row, checked, rounds, scale, threads))
         if in_memory and sys.platform == "linux":
-            results.append(processes.peak_memory(row, checked, 1 if options.quick else 3))
+            results.append(processes.peak_memory(row, checked))
     for family in importlib.import_module("rows_small").AGGREGATED:
         if any(result["family"] == family for result in results):
             last = max(i for i, r in enumerate(results) if r["family"] == family)
