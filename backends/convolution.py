@@ -5,6 +5,7 @@ NumPy has a faster form of its own, in numpy_convolution.
 
 from __future__ import annotations
 
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -105,3 +106,9 @@ def _columns(
     columns = xp.permute_dims(windows, (0, 1, 4, 5, 2, 3))
     rows = c // groups * prod(size)
     return xp.reshape(columns, (n, groups, rows, prod(out))), out
+
+
+def bound(xp: Namespace) -> dict[str, Any]:
+    """The functions above for one namespace, by name."""
+    functions = (conv2d, conv2d_input, conv2d_weight)
+    return {function.__name__: partial(function, xp) for function in functions}

@@ -5,7 +5,7 @@ Sums along an axis are products with ones: BLAS adds several times as fast as np
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import Any
 
@@ -76,11 +76,15 @@ def layer_norm_gradients(
     x: Array,
     weight: Array | None,
     kept: Array,
-    needs: tuple[bool, bool, bool],
+    needs: Sequence[bool],
     *,
     count: int,
+    eps: float,
 ) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients for `x`, `weight` and the bias of `layer_norm`, where they are needed."""
+    """The gradients for `x`, `weight` and the bias of `layer_norm`, where they are needed.
+
+    `kept` is what `layer_norm` returned beside its value; `eps` is in it.
+    """
     shape, normal = x.shape, x.shape[x.ndim - count :]
     width = prod(normal)
     x, g = x.reshape(-1, width), g.reshape(-1, width)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 Array = Any
@@ -148,3 +149,9 @@ def _inside(x: Array, shape: tuple[int, ...], padding: Padding) -> Array:
         return x
     (top, _), (left, _) = padding
     return x[:, :, top : top + shape[2], left : left + shape[3]]
+
+
+def bound(xp: Namespace) -> dict[str, Any]:
+    """The functions above for one array library, by name."""
+    functions = (max_pool2d, max_pool2d_spread, max_pool2d_gather, sum_pool2d, sum_pool2d_spread)
+    return {function.__name__: partial(function, xp) for function in functions}

@@ -37,10 +37,10 @@ def conv2d(
     weight: Array,
     bias: Array | None = None,
     *,
-    stride: Pair,
-    padding: Padding,
-    dilation: Pair,
-    groups: int,
+    stride: Pair = (1, 1),
+    padding: Padding = ((0, 0), (0, 0)),
+    dilation: Pair = (1, 1),
+    groups: int = 1,
 ) -> Array:
     """`x` [N, C, H, W] correlated with `weight` [O, C / groups, kh, kw], plus `bias` [O]."""
     return xp.conv2d(
