@@ -22,7 +22,6 @@ from autograd_gpu.modes import (
     no_grad as no_grad,
     set_grad_enabled as set_grad_enabled,
 )
-from autograd_gpu.ops import *  # noqa: F403
 from autograd_gpu.ops import (
     abs as abs,
     acos as acos,
