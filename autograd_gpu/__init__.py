@@ -1,7 +1,6 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
-from autograd_gpu import protocols as _protocols
-from autograd_gpu import nn as nn, optim as optim
+from autograd_gpu import nn as nn, optim as optim, protocols as _protocols
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,

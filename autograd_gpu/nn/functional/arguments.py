@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import Array, Backend, backend_of, current_backend, find_backend
+from autograd_gpu.backend import Array, Backend, current_backend, find_backend
 from autograd_gpu.variable import Variable, as_value
 
 Pair = tuple[int, int]
@@ -20,6 +20,11 @@ def as_pair(op: str, name: str, value: int | Sequence[int], least: int = 1) -> P
     if min(pair) < least:
         raise ValueError(f"{op}: {name}={value!r} must be at least {least}")
     return pair
+
+
+def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape that may be given as one number."""
+    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 def raw(x: Any) -> Any:
@@ -62,5 +67,3 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
 def is_floating(x: Any) -> bool:
     """Whether a raw array holds floating-point numbers."""
     return bool(x.dtype.kind in "fcV")
-
-

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_raw, backend_near, raw, shape_of
+from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -76,7 +76,7 @@ def layer_norm(
     >>> layer_norm([[1.0, 3.0]], 2, eps=0.0).tolist()
     [[-1.0, 1.0]]
     """
-    normal = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    normal = as_shape(normalized_shape)
     shape = shape_of(x)
     if not normal or shape[len(shape) - len(normal) :] != normal or len(shape) < len(normal):
         raise ValueError(f"layer_norm: x {list(shape)} must end in {list(normal)}")
@@ -84,7 +84,7 @@ def layer_norm(
         if operand is not None and shape_of(operand) != normal:
             raise ValueError(f"layer_norm: {name} {list(shape_of(operand))} must be {list(normal)}")
     if weight is None and bias is not None:
-        return ops.layer_norm([x], len(normal), eps) + bias
+        return ops.add(ops.layer_norm([x], len(normal), eps), bias)
     operands = [operand for operand in (x, weight, bias) if operand is not None]
     return ops.layer_norm(operands, len(normal), eps)
 
@@ -95,7 +95,9 @@ def group_norm(
     """Layer norm over groups of the channels of `x` [N, C, ...]; `weight` and `bias` are [C]."""
     shape = shape_of(x)
     if len(shape) < 2 or shape[1] % num_groups:
-        raise ValueError(f"group_norm: x {list(shape)} must have a multiple of {num_groups} channels")
+        raise ValueError(
+            f"group_norm: x {list(shape)} must have a multiple of {num_groups} channels"
+        )
     y = ops.layer_norm([ops.reshape(x, (shape[0], num_groups, -1))], 1, eps)
     return _per_channel(ops.reshape(y, shape), weight, bias)
 
@@ -104,15 +106,15 @@ def rms_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Variable:
     """`x` over the root of the mean of its squares over the last axes, times `weight`."""
-    normal = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    normal = as_shape(normalized_shape)
     shape = shape_of(x)
     if not normal or shape[len(shape) - len(normal) :] != normal:
         raise ValueError(f"rms_norm: x {list(shape)} must end in {list(normal)}")
     axes = tuple(range(-len(normal), 0))
     if eps is None:
         eps = float(backend_near(x).xp.finfo(raw(x).dtype).eps)
-    y = x / ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps)
-    return y if weight is None else y * weight
+    y = ops.divide(x, ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps))
+    return y if weight is None else ops.multiply(y, weight)
 
 
 def batch_norm(
@@ -201,7 +203,7 @@ def _dropped(
     if not training or p == 0:
         return ops.positive(x)
     if p == 1:
-        return x * 0.0
+        return ops.multiply(x, 0.0)
     seed, offset = (generator or default_generator()).next_key()
     return ops.dropout(x, mask_shape, p, seed, offset)
 
@@ -230,7 +232,11 @@ def scaled_dot_product_attention(
     A query that sees no key gets zeros.
     """
     shapes = shape_of(q), shape_of(k), shape_of(v)
-    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
+    if (
+        min(map(len, shapes)) < 2
+        or shapes[0][-1] != shapes[1][-1]
+        or shapes[1][-2] != shapes[2][-2]
+    ):
         raise ValueError(
             f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
             f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"
