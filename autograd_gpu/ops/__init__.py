@@ -24,6 +24,10 @@ from autograd_gpu.ops.activations import (
     silu as silu,
 )
 from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
+from autograd_gpu.ops.classification import (
+    cross_entropy as cross_entropy,
+    masked_softmax as masked_softmax,
+)
 from autograd_gpu.ops.comparisons import (
     bitwise_and as bitwise_and,
     bitwise_invert as bitwise_invert,
@@ -48,6 +52,11 @@ from autograd_gpu.ops.comparisons import (
     signbit as signbit,
 )
 from autograd_gpu.ops.complexes import angle as angle, conj as conj, imag as imag, real as real
+from autograd_gpu.ops.convolution import (
+    conv2d as conv2d,
+    conv2d_input as conv2d_input,
+    conv2d_weight as conv2d_weight,
+)
 from autograd_gpu.ops.creation import (
     arange as arange,
     asarray as asarray,
@@ -125,6 +134,11 @@ from autograd_gpu.ops.joining import (
     stack as stack,
     unstack as unstack,
 )
+from autograd_gpu.ops.layers import (
+    embedding as embedding,
+    layer_norm as layer_norm,
+    linear as linear,
+)
 from autograd_gpu.ops.matmul import (
     dot as dot,
     inner as inner,
@@ -133,6 +147,13 @@ from autograd_gpu.ops.matmul import (
     outer as outer,
     tensordot as tensordot,
     vecdot as vecdot,
+)
+from autograd_gpu.ops.pooling import (
+    max_pool2d as max_pool2d,
+    max_pool2d_gather as max_pool2d_gather,
+    max_pool2d_spread as max_pool2d_spread,
+    sum_pool2d as sum_pool2d,
+    sum_pool2d_spread as sum_pool2d_spread,
 )
 from autograd_gpu.ops.powers import (
     cbrt as cbrt,

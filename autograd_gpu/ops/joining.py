@@ -27,8 +27,11 @@ def _concat_arrays(
     start = 0
     for shape, needed in zip(arrays_shape, needs, strict=True):
         size = shape[len(lead)] if axis is not None else _size(shape)
-        part = g[(*lead, slice(start, start + size))] if needed else None
-        grads.append(part.reshape(shape) if needed and axis is None else part)
+        if needed:
+            part = g[(*lead, slice(start, start + size))]
+            grads.append(part.reshape(shape) if axis is None else part)
+        else:
+            grads.append(None)
         start += size
     return grads
 

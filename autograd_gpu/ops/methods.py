@@ -136,39 +136,4 @@ def _bind() -> None:
         setattr(Variable, name, method)
 
 
-def _bind_some() -> None:  # TEMPORARY, until all families have landed
-    for name, op in BINARY.items():
-        if op in PRIMITIVES:
-            operator = PRIMITIVES[op].operator
-            setattr(Variable, f"__{name}__", operator)
-            setattr(Variable, f"__r{name}__", _reflected(operator))
-            if hasattr(ops, "inplace"):
-                setattr(Variable, f"__i{name}__", ops.inplace(getattr(ops, op)))
-    for name, op in COMPARISONS.items():
-        if op in PRIMITIVES:
-            setattr(Variable, f"__{name}__", PRIMITIVES[op].operator)
-    for name, op in {**UNARY, **{m: m for m in METHODS}}.items():
-        if hasattr(ops, op):
-            setattr(Variable, name, getattr(ops, op))
-    for name, op in {"__getitem__": "getitem", "__setitem__": "setitem"}.items():
-        if hasattr(ops, op):
-            setattr(Variable, name, getattr(ops, op))
-    for name in ("pow", "power"):
-        if name in PRIMITIVES:
-            Variable.__pow__ = getattr(ops, name)
-            Variable.__rpow__ = _reflected(getattr(ops, name))
-    Variable.backward = engine.backward
-    Variable.__iter__ = iterate
-    Variable.reshape = reshape
-    Variable.transpose = transpose
-    for name, op in {
-        "T": "permute_dims",
-        "mT": "matrix_transpose",
-        "real": "real",
-        "imag": "imag",
-    }.items():
-        if hasattr(ops, op):
-            setattr(Variable, name, property(getattr(ops, op)))
-
-
-_bind_some()
+_bind()
