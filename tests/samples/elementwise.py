@@ -23,15 +23,15 @@ unary("abs", np.abs, 0.2, complexes=True)
 unary("abs", np.abs, -2, -0.2)
 add("abs", np.abs, (I([-2.0, 0, 3]),), "at 0", check=False, gradients=(I([-1.0, 0, 1]),))
 add("abs", np.abs, (I([0, 3 + 4j]),), "at 0i", check=False, gradients=(I([0, 0.6 + 0.8j]),))
-unary("real_sign", np.sign, 0.2)
+unary("real_sign", np.sign, 0.2, second=False)
 add("real_sign", np.sign, (I([-2.0, 0, 3]),), "at 0", check=False, gradients=(np.zeros(3),))
 for name, function in [
     ("floor", np.floor), ("ceil", np.ceil), ("trunc", np.trunc), ("round", np.round)
 ]:  # fmt: skip
-    unary(name, function, 1.1, 1.4)
+    unary(name, function, 1.1, 1.4, second=False)
 add("floor", np.floor, (I([1.0, -1.0]),), "at integers", check=False, gradients=(I([0.0, 0]),))
-unary("round", np.round, 0.021, 0.024, statics={"decimals": 2}, dtypes=("float32",))
-binary("copysign", np.copysign, a=(0.2, 1), b=(-1, -0.2))
+unary("round", np.round, 0.021, 0.024, statics={"decimals": 2}, second=False, dtypes=("float32",))
+binary("copysign", np.copysign, a=(0.2, 1), b=(-1, -0.2), second=False)
 binary("nextafter", np.nextafter)
 
 for name in ("equal", "not_equal", "less", "less_equal", "greater", "greater_equal"):
@@ -62,7 +62,8 @@ def number_power(x, exponent):
 
 for exponent in (0, 1, 2, 3, 4, 5, 2.0, 0.5, 1.5, 2.5, -1, -2, -0.5, -3):
     statics = {"exponent": exponent}
-    unary("power_number", number_power, 0.5, 2, statics=statics, complexes=True)
+    unary("power_number", number_power, 0.5, 2, statics=statics, complexes=True,
+          second=exponent != 0)  # fmt: skip
 add("power_number", number_power, (I([-2.0, 3]),), "negative base", statics={"exponent": 5})
 add("power_number", number_power, (I([2, 3]),), "integers", statics={"exponent": 3})
 add("power_number", number_power, (I([2, 3]),), "integers", statics={"exponent": 0.5})
