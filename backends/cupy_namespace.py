@@ -137,7 +137,7 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
 
 def erf(x: Array) -> Array:
     """The error function."""
-    from cupyx.scipy.special import erf as function  # noqa: PLC0415  # its import takes 0.3 s
+    from cupyx.scipy.special import erf as function  # its import takes 0.3 s
 
     y = function(x)
     # CuPy makes float32 of bfloat16 here.
