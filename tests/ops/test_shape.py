@@ -259,8 +259,8 @@ def test_astype_shares_memory_only_if_asked_to():
 def test_to_is_the_variable_itself_where_nothing_changes():
     x = Variable([1.5, 0.0], requires_grad=True)
     for target in ("numpy", "cpu", "float32", np.float32):
-        assert ag.to(x, target) is x
-    assert ag.cpu(x) is x
-    assert ag.to(x, "float64").dtype == np.float64
+        assert x.to(target) is x
+    assert x.cpu() is x
+    assert x.to("float64").dtype == np.float64
     with pytest.raises(TypeError):
-        ag.to(x, "nowhere")
+        x.to("nowhere")
