@@ -144,7 +144,9 @@ def einsum(subscripts: str, *operands: Any) -> Variable:
         raise ValueError(f"einsum({subscripts!r}{kinds}): {error}") from None
     terms = list(parsed)
     for i, term in enumerate(terms):
-        xs[i], terms[i] = _simplified(xs[i], term, sizes, out, terms[:i] + terms[i + 1 :])
+        xs[i], terms[i] = _simplified(xs[i], term, sizes)
+    for i, term in enumerate(terms):
+        xs[i], terms[i] = _summed(xs[i], term, {*out, *"".join(terms[:i] + terms[i + 1 :])})
     while len(xs) > 1:
         i, j = (0, 1) if len(xs) == 2 else _next_pair(terms, out, sizes)
         b, lb = xs.pop(j), terms.pop(j)
@@ -209,25 +211,20 @@ def _sizes(terms: Sequence[str], xs: Sequence[Variable]) -> dict[str, int]:
     return sizes
 
 
-def _simplified(
-    x: Variable, term: str, sizes: dict[str, int], out: str, others: Sequence[str]
-) -> tuple[Variable, str]:
-    """`x` without repeated labels, stretched axes and labels that are only its own."""
-    shape = x.value.shape
+def _simplified(x: Variable, term: str, sizes: dict[str, int]) -> tuple[Variable, str]:
+    """`x` without repeated labels and without axes of size 1 that others stretch."""
     if len(set(term)) < len(term):
         x, term = _diagonal(x, term)
-        shape = x.value.shape
-    elsewhere = {*out, *"".join(others)}
-    stretched = "".join([c for c, n in zip(term, shape, strict=True) if n == 1 != sizes[c]])
-    alone = tuple([i for i, c in enumerate(term) if c not in elsewhere])
-    if alone:
-        x = NAMESPACES[Variable].sum(x, axis=alone)
-        term = "".join([c for c in term if c in elsewhere])
-    stretched = "".join([c for c in stretched if c in term])
-    if stretched:
-        kept = "".join([c for c in term if c not in stretched])
-        x, term = reshape(x, tuple([sizes[c] for c in kept])), kept
-    return x, term
+    kept = "".join([c for c, n in zip(term, x.value.shape, strict=True) if n == sizes[c]])
+    return (x, term) if kept == term else (reshape(x, tuple([sizes[c] for c in kept])), kept)
+
+
+def _summed(x: Variable, term: str, needed: set[str]) -> tuple[Variable, str]:
+    """`x` summed over the labels that nothing else needs."""
+    alone = tuple([i for i, c in enumerate(term) if c not in needed])
+    if not alone:
+        return x, term
+    return NAMESPACES[Variable].sum(x, axis=alone), "".join([c for c in term if c in needed])
 
 
 def _diagonal(x: Variable, term: str) -> tuple[Variable, str]:
@@ -265,10 +262,6 @@ def _next_pair(terms: Sequence[str], out: str, sizes: dict[str, int]) -> tuple[i
 
 def _arranged(x: Variable, term: str, out: str, sizes: dict[str, int]) -> Variable:
     """`x` with its axes in the order of `out`, stretched to the sizes."""
-    alone = tuple([i for i, c in enumerate(term) if c not in out])
-    if alone:
-        x = NAMESPACES[Variable].sum(x, axis=alone)
-        term = "".join([c for c in term if c in out])
     axes = _axes(term, [c for c in out if c in term])
     if axes is not None:
         x = permute_dims(x, axes)
