@@ -1,5 +1,6 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
+from autograd_gpu import protocols as _protocols
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
@@ -197,4 +198,4 @@ from autograd_gpu.variable import (
     set_default_dtype as set_default_dtype,
 )
 
-del _methods
+del _methods, _protocols

@@ -201,8 +201,13 @@ def _run(
     retain: bool,
     create_graph: bool,
 ) -> None:
-    """Run each node once all of its gradient has arrived; then write the leaves' gradients."""
+    """Run each node once all of its gradient has arrived; then write the leaves' gradients.
+
+    `ready` holds nodes and `arrived` their gradients, None where no path delivered one; a gradient
+    that waits for more contributions is in `slots`.
+    """
     ready = [node for node in slots if not counts[node]]
+    arrived = [slots.pop(node) for node in ready]
     leaves: dict[Node, Gradient] = {}
     check_nan = anomaly.get()
     node = None
@@ -210,16 +215,20 @@ def _run(
     try:
         while ready:
             node = ready.pop()
+            g = arrived.pop()
             edges = masked[node] if masked else node.edges
-            g = slots.pop(node, None)
-            if g is None:  # no path delivered a gradient: the inputs wait for one less
+            if g is None:  # the inputs wait for one contribution less all the same
                 grads = (None,) * len(edges)
                 cls = None
             else:
                 if node.hooks is not None:
                     g = _run_prehooks(node, node.hooks, g)
                 if not node.edges:
-                    _finish_leaf(node, g, leaves, captured)
+                    leaf: Variable = node.variable  # type: ignore[attr-defined]
+                    if captured or leaf._hooks or leaf._post_hooks:
+                        _finish_leaf(node, g, leaves, captured)
+                    else:
+                        leaves[node] = g
                     continue
                 if captured and node in captured:
                     captured[node] = g
@@ -235,26 +244,31 @@ def _run(
                 if not retain:
                     node.release()
                 cls = g.__class__
-                g = None  # the slots are to be the only holders of what they hold
+                g = None  # a buffer that only its slot holds may be added into
             for edge, grad in zip(edges, grads):  # noqa: B905  # strict= costs 0.1 us
                 if edge is None:
                     continue
-                if grad is not None:
-                    if (
-                        grad.__class__ is not cls
-                        or grad.shape != edge.shape
-                        or grad.dtype is not edge.dtype
-                    ):
-                        grad = fit(grad, edge)
-                    if edge in slots:
+                if grad is not None and (
+                    grad.__class__ is not cls
+                    or grad.shape != edge.shape
+                    or grad.dtype is not edge.dtype
+                ):
+                    grad = fit(grad, edge)
+                if edge in slots:
+                    if grad is not None:
                         _accumulate(slots, edge, grad)
+                    if counts[edge] == 1:
+                        ready.append(edge)
+                        arrived.append(slots.pop(edge))
                     else:
-                        slots[edge] = grad
-                left = counts[edge] - 1
-                if left:
-                    counts[edge] = left
-                else:
+                        counts[edge] -= 1
+                elif counts[edge] == 1:
                     ready.append(edge)
+                    arrived.append(grad)
+                else:
+                    counts[edge] -= 1
+                    if grad is not None:
+                        slots[edge] = grad
             grads = grad = None
     except BaseException as error:
         if node is not None:

@@ -13,6 +13,8 @@ The parameters of a derivative say what it needs, and nothing else is saved:
     a_shape      the shape of operand a
     axis, ...    a static parameter, the keyword-only ones of the forward
     needs        for `*operands`: which of them need a gradient
+    aux          with `aux=True`: what the forward kept, in any form; None under create_graph, where
+                 the derivative has to start from the operands
 
 A derivative for `*operands` returns a sequence with one gradient for each.  Undoing a broadcast,
 the input's dtype and dropping an imaginary part happen in the engine, never in a derivative.
@@ -80,20 +82,21 @@ PRIMITIVES: dict[str, Primitive] = {}
 
 
 def primitive(
-    *, outputs: bool = False, **derivatives: Callable[..., Any]
+    *, outputs: bool = False, aux: bool = False, **derivatives: Callable[..., Any]
 ) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
     """Make an op of a forward; the keywords are the derivatives by operand.
 
     The forward takes `xp`, its operands as positional parameters (or `*operands`, for which the op
     takes one sequence), and static parameters as keyword-only ones, which the op takes by position
     too.  An operand with the default None is optional.  With `outputs=True` the forward returns a
-    tuple.  A trailing underscore keeps the forward's name apart from a builtin.
+    tuple; with `aux=True` the output and what the derivatives get as `aux`.  A trailing underscore
+    keeps the forward's name apart from a builtin.
 
     Raises TypeError at the definition if a derivative is for no operand or names something unknown.
     """
 
     def define(forward: Callable[..., Any]) -> Callable[..., Variable]:
-        made = _define(forward, derivatives, outputs)
+        made = _define(forward, derivatives, outputs, aux)
         if made.name in PRIMITIVES:
             raise TypeError(f"the op {made.name!r} is defined twice")
         PRIMITIVES[made.name] = made
@@ -103,7 +106,10 @@ def primitive(
 
 
 def _define(
-    forward: Callable[..., Any], derivatives: Mapping[str, Callable[..., Any]], outputs: bool
+    forward: Callable[..., Any],
+    derivatives: Mapping[str, Callable[..., Any]],
+    outputs: bool,
+    aux: bool,
 ) -> Primitive:
     name = forward.__name__.rstrip("_")
     parameters = list(inspect.signature(forward).parameters.values())[1:]
@@ -114,6 +120,8 @@ def _define(
     known = {"g", "xp", "y", *statics, *operands, *(f"{x}_shape" for x in operands)}
     if variadic:
         known.add("needs")
+    if aux:
+        known.add("aux")
     wanted: dict[str, tuple[str, ...]] = {}
     for operand, derivative in derivatives.items():
         if operand not in operands:
@@ -124,8 +132,11 @@ def _define(
             raise TypeError(f"op {name!r}: the derivative for {operand!r} names unknown {unknown}")
     kept = [x for names in wanted.values() for x in names if x not in ("g", "xp", "needs")]
     saved = tuple(dict.fromkeys(kept))
-    writer = _Writer(name, forward, statics, operands, optional, variadic, outputs, wanted, saved)
+    writer = _Writer(
+        name, forward, statics, operands, optional, variadic, outputs, aux, wanted, saved
+    )
     scope: dict[str, Any] = {
+        "__name__": __name__,
         "FunctionNode": FunctionNode,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
@@ -176,6 +187,7 @@ class _Writer:
     optional: frozenset[str]
     variadic: bool
     outputs: bool
+    aux: bool
     wanted: Mapping[str, tuple[str, ...]]
     saved: tuple[str, ...]
 
@@ -233,6 +245,8 @@ class _Writer:
         for x in self.wanted[operand]:
             if x in ("g", "xp", "needs"):
                 arguments.append(x)
+            elif recorded and x == "aux":
+                arguments.append("None")
             elif recorded and x == "y":
                 kind = "reconnected_outputs" if self.outputs else "reconnected"
                 arguments.append(f"{kind}(self.s_y, self)")
@@ -264,7 +278,7 @@ class _Writer:
             call = f"xp.{direct}({', '.join(raw)})"
         lines += [
             "    try:",
-            f"        y = {call}",
+            f"        {'y, aux' if self.aux else 'y'} = {call}",
             "    except Exception as error:",
             f"        explain(error, {self.name!r}, {self.operands!r}, {self.values(raw)}, "
             f"{{{', '.join(f'{x!r}: {x}' for x in self.statics)}}})",
@@ -286,7 +300,9 @@ class _Writer:
         # Edges are looked up in the same breath, since both need to know what is a Variable.
         lines = ["recorded = recording.get()"] if self.wanted else []
         for x in self.operands:
-            lines += [f"if isinstance({x}, Variable):", f"    r_{x} = {x}.value"]
+            # The first test alone would do, were it not for subclasses; it is the cheaper one.
+            test = f"if {x}.__class__ is Variable or isinstance({x}, Variable):"
+            lines += [test, f"    r_{x} = {x}.value"]
             if x in self.wanted:
                 edge = f"({x}.grad_fn or gradient_edge({x})) if recorded else None"
                 lines += [f"    e_{x} = {edge}"]
@@ -294,7 +310,12 @@ class _Writer:
             if x in self.wanted:
                 lines += [f"    e_{x} = None"]
         first, *others = [x for x in self.operands if x not in self.optional]
-        lines.append(f"xp = NAMESPACES.get(r_{first}.__class__)")
+        lines += [
+            "try:",
+            f"    xp = NAMESPACES[r_{first}.__class__]",
+            "except KeyError:",
+            "    xp = None",
+        ]
         tests = ["xp is None"]
         tests += [
             f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
@@ -341,7 +362,7 @@ class _Writer:
         return [*lines, f"return {make}(y, node)"]
 
     def kept(self, x: str) -> str:
-        if x in self.statics or x == "y":
+        if x in self.statics or x in ("y", "aux"):
             return x
         if x in self.operands:
             if self.variadic:

@@ -24,6 +24,10 @@ from autograd_gpu.ops.activations import (
     silu as silu,
 )
 from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
+from autograd_gpu.ops.classification import (
+    cross_entropy as cross_entropy,
+    masked_softmax as masked_softmax,
+)
 from autograd_gpu.ops.comparisons import (
     bitwise_and as bitwise_and,
     bitwise_invert as bitwise_invert,
@@ -47,11 +51,11 @@ from autograd_gpu.ops.comparisons import (
     not_equal as not_equal,
     signbit as signbit,
 )
-from autograd_gpu.ops.complexes import (
-    angle as angle,
-    conj as conj,
-    imag as imag,
-    real as real,
+from autograd_gpu.ops.complexes import angle as angle, conj as conj, imag as imag, real as real
+from autograd_gpu.ops.convolution import (
+    conv2d as conv2d,
+    conv2d_input as conv2d_input,
+    conv2d_weight as conv2d_weight,
 )
 from autograd_gpu.ops.creation import (
     arange as arange,
@@ -76,7 +80,7 @@ from autograd_gpu.ops.cumulative import (
 )
 from autograd_gpu.ops.einsum import einsum as einsum
 from autograd_gpu.ops.elementwise import (
-    abs_ as abs,
+    abs_ as abs_,
     add as add,
     ceil as ceil,
     copysign as copysign,
@@ -88,7 +92,7 @@ from autograd_gpu.ops.elementwise import (
     nextafter as nextafter,
     positive as positive,
     remainder as remainder,
-    round_ as round,
+    round_ as round_,
     sign as sign,
     subtract as subtract,
     trunc as trunc,
@@ -130,6 +134,11 @@ from autograd_gpu.ops.joining import (
     stack as stack,
     unstack as unstack,
 )
+from autograd_gpu.ops.layers import (
+    embedding as embedding,
+    layer_norm as layer_norm,
+    linear as linear,
+)
 from autograd_gpu.ops.matmul import (
     dot as dot,
     inner as inner,
@@ -139,10 +148,16 @@ from autograd_gpu.ops.matmul import (
     tensordot as tensordot,
     vecdot as vecdot,
 )
+from autograd_gpu.ops.pooling import (
+    max_pool2d as max_pool2d,
+    max_pool2d_gather as max_pool2d_gather,
+    max_pool2d_spread as max_pool2d_spread,
+    sum_pool2d as sum_pool2d,
+    sum_pool2d_spread as sum_pool2d_spread,
+)
 from autograd_gpu.ops.powers import (
     cbrt as cbrt,
     hypot as hypot,
-    power as pow,
     power as power,
     power_operator as power_operator,
     reciprocal as reciprocal,
@@ -150,17 +165,17 @@ from autograd_gpu.ops.powers import (
     square as square,
 )
 from autograd_gpu.ops.reductions import (
-    all_ as all,
-    any_ as any,
+    all_ as all_,
+    any_ as any_,
     argmax as argmax,
     argmin as argmin,
     count_nonzero as count_nonzero,
-    max_ as max,
+    max_ as max_,
     mean as mean,
-    min_ as min,
+    min_ as min_,
     prod as prod,
     std as std,
-    sum_ as sum,
+    sum_ as sum_,
     var as var,
 )
 from autograd_gpu.ops.selection import (
@@ -196,9 +211,7 @@ from autograd_gpu.ops.softmax import (
     logsumexp as logsumexp,
     softmax as softmax,
 )
-from autograd_gpu.ops.special import (
-    erf as erf,
-)
+from autograd_gpu.ops.special import erf as erf
 from autograd_gpu.ops.trigonometry import (
     acos as acos,
     acosh as acosh,
@@ -217,5 +230,15 @@ from autograd_gpu.ops.trigonometry import (
     tanh as tanh,
 )
 from autograd_gpu.variable import Variable
+
+# Assigned, since an import under another name is no export to type checkers.
+abs = abs_
+all = all_
+any = any_
+max = max_
+min = min_
+pow = power
+round = round_
+sum = sum_
 
 NAMESPACES[Variable] = sys.modules[__name__]
