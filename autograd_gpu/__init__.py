@@ -1,6 +1,7 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
 from autograd_gpu import protocols as _protocols
+from autograd_gpu import nn as nn, optim as optim
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
@@ -192,6 +193,7 @@ from autograd_gpu.ops import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
 from autograd_gpu.variable import (
     Variable as Variable,
     get_default_dtype as get_default_dtype,

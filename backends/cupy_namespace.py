@@ -13,7 +13,7 @@ import array_api_compat.cupy as compat
 import cupy as cp
 import numpy as np
 
-from autograd_gpu.backends import cupy_gemm, cupy_kernels
+from autograd_gpu.backends import convolution, cupy_gemm, cupy_kernels, pooling
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -41,6 +41,8 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
+    vars(xp).update(convolution.bound(xp))
+    vars(xp).update(pooling.bound(cp))
     return xp
 
 

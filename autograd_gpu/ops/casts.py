@@ -54,7 +54,7 @@ def to(x: Variable, target: Any) -> Variable:
     dtype.  The gradient moves back.  Moving to or from the host waits for the device.  Raises
     BackendError where the backend cannot work on this machine.
 
-    >>> to(Variable([1.0, 2.0]), "numpy")
+    >>> Variable([1.0, 2.0]).to("numpy")
     Variable(array([1., 2.], dtype=float32))
     """
     place = _place(target)
