@@ -192,6 +192,17 @@ from autograd_gpu.ops import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.transforms import (
+    checkpoint as checkpoint,
+    elementwise_grad as elementwise_grad,
+    grad as grad,
+    hessian as hessian,
+    hvp as hvp,
+    jacobian as jacobian,
+    jvp as jvp,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+)
 from autograd_gpu.variable import (
     Variable as Variable,
     get_default_dtype as get_default_dtype,
