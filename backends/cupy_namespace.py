@@ -14,6 +14,7 @@ import cupy as cp
 import numpy as np
 from autograd_gpu.backends import cupy_gemm, cupy_kernels
 from autograd_gpu.backends.windows import window_layout
+from cupyx.scipy.special import erf as _erf
 
 Array = Any
 
@@ -28,6 +29,7 @@ def namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
         cumsum=cumsum,
+        erf=erf,
         matmul=matmul,
         random_bits=cupy_kernels.random_bits,
         random_unit=cupy_kernels.random_unit,
@@ -151,6 +153,14 @@ def sign(x: Array) -> Array:
     if x.dtype.kind == "c":
         return cp.where(x == 0, x, x / cp.abs(x))
     return cp.sign(x)
+
+
+def erf(x: Array) -> Array:
+    """The error function of real `x`, elementwise; half types are computed in float32."""
+    # CuPy's makes a wider type of half ones.
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return _erf(x.astype(np.float32)).astype(x.dtype)
+    return _erf(x)
 
 
 def windows(

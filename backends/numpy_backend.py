@@ -12,6 +12,7 @@ import numpy as np
 from autograd_gpu.backends import numpy_steps
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
+from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
 from autograd_gpu.backends.windows import window_layout
 
@@ -72,6 +73,7 @@ def _namespace() -> ModuleType:
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         conj=operator.methodcaller("conjugate"),
+        erf=erf,
         matmul=matmul,
         random_bits=random_bits,
         random_unit=random_unit,
