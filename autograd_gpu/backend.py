@@ -31,6 +31,8 @@ class Backend(Protocol):
     `xp` is the backend's array_api_compat namespace with a few names added or replaced, which the
     forwards and derivatives of ops use like any other:
 
+    - `assign(x, index, v)`: `x[index] = v` in place; where the index repeats an element, the last
+      write wins
     - `conj(x)`: real arrays and Python numbers come back as they are, not copied
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
@@ -87,6 +89,10 @@ class Backend(Protocol):
 
     def add_into(self, out: Array, x: Array) -> None:
         """`out += x` in place; shapes and dtypes are equal."""
+        ...
+
+    def host_generator(self, seed: int) -> Any:
+        """A numpy.random.Generator: it draws on the host, the same numbers on every backend."""
         ...
 
     def sgd_step(
@@ -259,5 +265,3 @@ def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:
         f"{op}: operands live on different backends ({kinds}); nothing is moved silently, "
         f"use .to('cupy') or .to('numpy') on one of them"
     )
-
-

@@ -12,9 +12,10 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
-from autograd_gpu.backends.gemm_plan import plan
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
+
+from autograd_gpu.backends.gemm_plan import plan
 
 Array = Any
 

@@ -122,3 +122,27 @@ def _place(entries: list[Any], ndim: int, free: int) -> Selection:
         tuple(rest_axes),
         0 if separated or first is None else first,
     )
+
+
+def assign_last(xp: Any, x: Any, index: Any, v: Any) -> None:
+    """`x[index] = v` for a library that leaves open which write to a repeated element wins.
+
+    The last one wins, as with NumPy.  Every write to an element gets the value of the last, so
+    that their order does not matter; nothing waits for the device.
+    """
+    if is_basic(index) or (hasattr(index, "dtype") and index.dtype.kind == "b"):
+        x[index] = v
+        return
+    if hasattr(index, "dtype") and x.ndim:  # whole rows are written
+        targets, row = index % x.shape[0], x.shape[1:]
+    else:
+        targets, row = xp.arange(x.size).reshape(x.shape)[index], ()
+    flat = targets.reshape(-1)
+    order = xp.argsort(flat)  # CuPy's only sort is stable, as NumPy's argsort need not be
+    last = order[xp.searchsorted(flat[order], flat, side="right") - 1]
+    if hasattr(v, "ndim") and v.ndim:
+        lead = v.ndim - targets.ndim - len(row)
+        v = v.reshape(v.shape[max(lead, 0) :])
+        v = xp.broadcast_to(v, (*targets.shape, *row)).reshape((*flat.shape, *row))
+        v = v[last].reshape((*targets.shape, *row))
+    x[index] = v

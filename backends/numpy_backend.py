@@ -9,7 +9,14 @@ from typing import Any
 
 import array_api_compat.numpy as compat
 import numpy as np
-from autograd_gpu.backends import numpy_steps
+
+from autograd_gpu.backends import (
+    numpy_convolution,
+    numpy_functions,
+    numpy_rows,
+    numpy_steps,
+    pooling,
+)
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
@@ -35,9 +42,7 @@ _DIRECT = (
     "ones_like",
     "permute_dims",
     "sign",
-    "std",
     "tensordot",
-    "var",
     "zeros",
     "zeros_like",
 )
@@ -69,15 +74,30 @@ def _namespace() -> ModuleType:
         direct |= {name: getattr(np, name) for name in ("ceil", "floor", "trunc")}
     vars(xp).update(names)
     vars(xp).update(direct)
+    vars(xp).update(pooling.bound(np))
     vars(xp).update(
+        assign=operator.setitem,
+        broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
+        check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
         erf=erf,
         matmul=matmul,
+        mean=numpy_functions.mean,
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        std=numpy_functions.std,
+        sum=numpy_functions.sum_,
+        var=numpy_functions.var,
+        conv2d=numpy_convolution.conv2d,
+        conv2d_input=numpy_convolution.conv2d_input,
+        conv2d_weight=numpy_convolution.conv2d_weight,
+        layer_norm_gradients=numpy_rows.layer_norm_gradients,
+        normalised=numpy_rows.layer_norm,
+        softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
+        softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
     )
     return xp

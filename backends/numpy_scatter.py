@@ -6,6 +6,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from autograd_gpu.backends.indexing import is_basic, select
 
 Array = np.ndarray[Any, Any]

@@ -1,0 +1,524 @@
+"""The two-phase engine: count the edges into every node, then run each node once.
+
+`backward` and `gradients` are the only two ways in.  There is no recursion, so the depth of a graph
+is limited by memory only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from sys import getrefcount
+from typing import Any
+
+from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
+from autograd_gpu.broadcast import sum_to
+from autograd_gpu.graph import (
+    Edges,
+    Gradient,
+    Hooks,
+    Node,
+    gradient_edge,
+)
+from autograd_gpu.modes import anomaly, recording
+from autograd_gpu.variable import ALONE, Variable
+
+# Adding into a leaf's .grad reads and writes it; threads that share leaves take turns.
+_commit_lock = threading.RLock()
+
+_NOTHING: Mapping[Node, Edges] = {}
+
+_RELEASED = (
+    "backward through {name} a second time: its saved arrays were released after the first; "
+    "pass retain_graph=True to the first backward to keep them"
+)
+
+
+def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) -> None:
+    """Add the gradient of `root` to the `.grad` of every leaf that it depends on.
+
+    Parameters
+    ----------
+    root
+        A Variable that requires a gradient.
+    grad
+        The gradient of the loss with respect to `root`, of its shape and dtype; 1 for a real
+        scalar, required otherwise.
+    retain_graph
+        Keep what the graph saved, so that a second backward can run through it.
+
+    Gradients accumulate over calls until `zero_grad`.  If an error comes up, every `.grad` is as it
+    was before, but for leaves with post-accumulate hooks.  Raises RuntimeError for a root without a
+    graph, a missing `grad` and a released graph, ValueError and TypeError for a `grad` that does
+    not fit.
+
+    >>> x = Variable([1.0, 2.0], requires_grad=True)
+    >>> y = x * 3.0
+    >>> y.backward(Variable([1.0, 10.0]))
+    >>> x.grad
+    array([ 3., 30.], dtype=float32)
+    """
+    node = _root_node(root)
+    slots = {node: _seed(root, grad, False)}
+    counts = _count_all([node])
+    token = recording.set(False)
+    try:
+        _run(slots, counts, _NOTHING, {}, retain_graph, False)
+    finally:
+        recording.reset(token)
+
+
+def gradients(
+    outputs: Variable | Sequence[Variable],
+    inputs: Variable | Sequence[Variable],
+    grad_outputs: Any = None,
+    *,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool = False,
+) -> Any:
+    """The gradients of `outputs` with respect to `inputs`; every `.grad` is left alone.
+
+    Parameters
+    ----------
+    outputs, inputs
+        One Variable or a sequence of them.  Inputs may be leaves or results.
+    grad_outputs
+        The gradients of the outputs: one for one output, or a sequence with None for the default.
+    retain_graph
+        Keep what the graph saved; the default is `create_graph`.
+    create_graph
+        Record the derivative too, so that the results can be differentiated again.
+    allow_unused
+        Return None for inputs that the outputs do not depend on, where RuntimeError is raised
+        otherwise.
+
+    Returns a list of Variables for a sequence of inputs, one Variable for one input.  Only the
+    nodes on a path to an input run.
+
+    >>> x = Variable(2.0, requires_grad=True)
+    >>> dy = gradients(x * x * x, x, create_graph=True)
+    >>> dy.item(), gradients(dy, x).item()
+    (12.0, 12.0)
+    """
+    outs = _variables(outputs, "outputs")
+    ins = _variables(inputs, "inputs")
+    seeds = _grad_outputs(grad_outputs, outputs, len(outs))
+    roots = [_root_node(x) for x in outs]
+    targets: list[Node | None] = [gradient_edge(x) for x in ins]
+    if None in targets:
+        i = targets.index(None)
+        raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    slots: dict[Node, Gradient] = {}
+    for node, root, given in zip(roots, outs, seeds, strict=True):
+        seed = _seed(root, given, create_graph)
+        slots[node] = slots[node] + seed if node in slots else seed
+        del seed
+    captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
+    counts, masked = _count_paths(list(slots), captured)
+    slots = {node: seed for node, seed in slots.items() if node in counts}
+    retain = create_graph if retain_graph is None else retain_graph
+    token = recording.set(create_graph)
+    try:
+        _run(slots, counts, masked, captured, retain, create_graph)
+    finally:
+        recording.reset(token)
+    found = [None if node is None else captured[node] for node in targets]
+    for i, x in enumerate(found):
+        if x is None and not allow_unused:
+            raise RuntimeError(
+                f"gradients: the outputs do not depend on input {i}; "
+                f"pass allow_unused=True to get None for it"
+            )
+    results = [_as_result(x) for x in found]
+    return results[0] if isinstance(inputs, Variable) else results
+
+
+# Phase one ------------------------------------------------------------------------------------
+
+
+def _count_all(roots: list[Node]) -> dict[Node, int]:
+    """For every node beneath `roots` the number of edges that lead into it."""
+    counts = dict.fromkeys(roots, 0)
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node.shape is None:
+            raise RuntimeError(_RELEASED.format(name=node.name))
+        for edge in node.edges:
+            if edge is not None:
+                if edge in counts:
+                    counts[edge] += 1
+                else:
+                    counts[edge] = 1
+                    stack.append(edge)
+    return counts
+
+
+def _count_paths(
+    roots: list[Node], targets: Mapping[Node, Gradient]
+) -> tuple[dict[Node, int], dict[Node, Edges]]:
+    """As `_count_all`, for the nodes on a path from `roots` to `targets` only.
+
+    Also returns each such node's edges with None in place of those that lead to no target.
+    """
+    users: dict[Node, list[Node]] = {node: [] for node in roots}
+    stack = list(users)
+    while stack:
+        node = stack.pop()
+        for edge in node.edges:
+            if edge is not None:
+                if edge in users:
+                    users[edge].append(node)
+                else:
+                    users[edge] = [node]
+                    stack.append(edge)
+    needed = {node for node in targets if node in users}
+    stack = list(needed)
+    while stack:
+        for user in users[stack.pop()]:
+            if user not in needed:
+                needed.add(user)
+                stack.append(user)
+    counts = {node: len(users[node]) for node in needed}
+    masked: dict[Node, Edges] = {}
+    for node in needed:
+        edges = tuple([edge if edge in needed else None for edge in node.edges])
+        if any(edges) and node.shape is None:
+            raise RuntimeError(_RELEASED.format(name=node.name))
+        masked[node] = edges
+    return counts, masked
+
+
+# Phase two ------------------------------------------------------------------------------------
+
+
+def _run(
+    slots: dict[Node, Gradient],
+    counts: dict[Node, int],
+    masked: Mapping[Node, Edges],
+    captured: dict[Node, Gradient],
+    retain: bool,
+    create_graph: bool,
+) -> None:
+    """Run each node once all of its gradient has arrived; then write the leaves' gradients.
+
+    `ready` holds nodes and `arrived` their gradients, None where no path delivered one; a gradient
+    that waits for more contributions is in `slots`.
+    """
+    ready = [node for node in slots if not counts[node]]
+    arrived = [slots.pop(node) for node in ready]
+    leaves: dict[Node, Gradient] = {}
+    check_nan = anomaly.get()
+    node = None
+    grads: Any
+    try:
+        while ready:
+            node = ready.pop()
+            g = arrived.pop()
+            edges = masked[node] if masked else node.edges
+            if g is None:  # the inputs wait for one contribution less all the same
+                grads = (None,) * len(edges)
+                cls = None
+            else:
+                if node.hooks is not None:
+                    g = _run_prehooks(node, node.hooks, g)
+                if not node.edges:
+                    leaf: Variable = node.variable  # type: ignore[attr-defined]
+                    if captured or leaf._hooks or leaf._post_hooks:
+                        _finish_leaf(node, g, leaves, captured)
+                    else:
+                        leaves[node] = g
+                    continue
+                if captured and node in captured:
+                    captured[node] = g
+                    if not any(edges):
+                        continue
+                grads = (
+                    node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
+                )
+                if node.hooks is not None and node.hooks.after:
+                    grads = _run_hooks(node, node.hooks, grads, g)
+                if check_nan:
+                    _check_nan(node, grads)
+                if not retain:
+                    node.release()
+                cls = g.__class__
+                g = None  # a buffer that only its slot holds may be added into
+            for edge, grad in zip(edges, grads):  # noqa: B905  # strict= costs 0.1 us
+                if edge is None:
+                    continue
+                if grad is not None and (
+                    grad.__class__ is not cls
+                    or grad.shape != edge.shape
+                    or grad.dtype is not edge.dtype
+                ):
+                    grad = fit(grad, edge)
+                if edge in slots:
+                    if grad is not None:
+                        _accumulate(slots, edge, grad)
+                    if counts[edge] == 1:
+                        ready.append(edge)
+                        arrived.append(slots.pop(edge))
+                    else:
+                        counts[edge] -= 1
+                elif counts[edge] == 1:
+                    ready.append(edge)
+                    arrived.append(grad)
+                else:
+                    counts[edge] -= 1
+                    if grad is not None:
+                        slots[edge] = grad
+            grads = grad = None
+    except BaseException as error:
+        if node is not None:
+            error.add_note(f"raised in the backward of {node.name}{_where(node)}")
+        raise
+    g = None
+    if leaves:
+        _commit(leaves)
+
+
+def fit(grad: Gradient, node: Node) -> Gradient:
+    """`grad` with the shape and dtype of `node`'s value: the one place that undoes a broadcast,
+    a promotion of the dtype and a step into the complex numbers."""
+    if grad.__class__ is tuple:
+        return grad
+    xp = NAMESPACES.get(grad.__class__)
+    if xp is None:
+        xp = backend_of(grad).xp
+        grad = xp.asarray(grad)
+    if grad.shape != node.shape:
+        grad = sum_to(xp, grad, node.shape)
+    if grad.dtype != node.dtype:
+        if grad.dtype.kind == "c" and node.dtype.kind != "c":
+            grad = xp.real(grad)
+        if grad.dtype != node.dtype:
+            grad = xp.astype(grad, node.dtype)
+    if grad.__class__ not in NAMESPACES:  # NumPy's sum of everything is a scalar
+        grad = xp.asarray(grad)
+    return grad
+
+
+def _accumulate(slots: dict[Any, Gradient], key: Any, grad: Gradient) -> None:
+    """Add `grad` to what is in a slot: in place if nothing else holds that buffer.
+
+    An array that is no view and that only the slot refers to is nobody's saved tensor, gradient
+    or variable.  Only `slots[key]` may touch the array here: a name for it would count.
+    """
+    if slots[key].__class__ in BACKENDS:
+        if getrefcount(slots[key]) == ALONE and slots[key].base is None:
+            slots[key] += grad
+            return
+        total = slots[key] + grad
+        # NumPy's sum of 0-d arrays is a scalar.
+        slots[key] = total if total.__class__ in BACKENDS else backend_of(total).asarray(total)
+    elif slots[key].__class__ is tuple:
+        slots[key] = tuple(
+            [
+                b if a is None else a if b is None else a + b
+                for a, b in zip(slots[key], grad, strict=True)
+            ]
+        )
+    else:
+        slots[key] = slots[key] + grad
+
+
+def _finish_leaf(
+    node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
+) -> None:
+    """A leaf's gradient is complete: run its hooks and note the gradient for `_commit`."""
+    variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
+    if variable._hooks:
+        for hook in tuple(variable._hooks):
+            g = _replaced(g, hook(g), node, "a hook on the leaf of")
+    if captured:
+        if node in captured:
+            captured[node] = g
+    elif variable._post_hooks:
+        # Whoever registered such a hook wants the gradient now, not after the whole backward.
+        finished = {node: g}
+        del g
+        _commit(finished)
+    else:
+        leaves[node] = g
+
+
+def _commit(leaves: dict[Node, Gradient]) -> None:
+    """Add the finished gradients into their leaves' `.grad`, which share memory with nothing.
+
+    This comes last, so that an error in the backward leaves every `.grad` as it was.
+    """
+    with _commit_lock:
+        for node in leaves:
+            variable: Variable = node.variable  # type: ignore[attr-defined]
+            if variable.grad is None:
+                if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
+                    variable.grad = leaves[node]
+                else:
+                    variable.grad = leaves[node].copy()
+            elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
+                variable.grad += leaves[node]
+            else:
+                variable.grad = backend_of(leaves[node]).asarray(variable.grad + leaves[node])
+            if variable._post_hooks:
+                for hook in tuple(variable._post_hooks):
+                    hook(variable)
+
+
+# Hooks ----------------------------------------------------------------------------------------
+
+
+def _run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
+    for hook in tuple(hooks.before):
+        g = _replaced(g, hook(g), node, "a hook on")
+    for reference in hooks.keep_for:
+        variable = reference()
+        if variable is not None:
+            raw = g.value if isinstance(g, Variable) else g
+            old = variable.grad
+            variable.grad = raw.copy() if old is None else backend_of(raw).asarray(old + raw)
+    return g
+
+
+def _run_hooks(
+    node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
+) -> Sequence[Gradient]:
+    for hook in tuple(hooks.after):
+        new = hook(tuple(grads), g)
+        if new is not None:
+            if len(new) != len(node.edges):
+                raise ValueError(
+                    f"a hook on {node.name} returned {len(new)} gradients for "
+                    f"{len(node.edges)} inputs"
+                )
+            grads = [
+                _replaced(old, one, edge, f"a hook on {node.name} for the input from")
+                if edge is not None and one is not None
+                else one
+                for old, one, edge in zip(grads, new, node.edges, strict=True)
+            ]
+    return grads
+
+
+def _replaced(g: Gradient, new: Gradient, node: Node, what: str) -> Gradient:
+    """What a hook returned in place of `g`, checked."""
+    if new is None:
+        return g
+    return check_gradient(new, node.shape, node.dtype, f"{what} {node.name}", like=g)
+
+
+def check_gradient(
+    grad: Gradient, shape: Any, dtype: Any, what: str, *, like: Gradient
+) -> Gradient:
+    """`grad`, which user code returned, if it has the right kind, shape and dtype."""
+    wants_variable = isinstance(like, Variable)
+    if isinstance(grad, Variable) and not wants_variable:
+        grad = grad.value
+    if wants_variable and not isinstance(grad, Variable):
+        grad = Variable(grad)
+    kind = type(grad.value) if isinstance(grad, Variable) else type(grad)
+    if kind not in BACKENDS:
+        if not hasattr(grad, "dtype"):
+            raise TypeError(f"{what} returned {kind.__name__}; an array or None is needed")
+        grad = backend_of(grad).asarray(grad)
+        kind = type(grad)
+    if like is not None:
+        expected = type(like.value) if isinstance(like, Variable) else type(like)
+        if kind is not expected and expected in BACKENDS:
+            raise TypeError(
+                f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
+                f"{BACKENDS[expected].name}; nothing is moved silently"
+            )
+    if grad.shape != shape:
+        raise ValueError(
+            f"{what} returned a gradient of shape {tuple(grad.shape)}; the shape is {shape}"
+        )
+    if grad.dtype != dtype:
+        raise TypeError(f"{what} returned a gradient of dtype {grad.dtype}; the dtype is {dtype}")
+    return grad
+
+
+def _check_nan(node: Node, grads: Sequence[Gradient]) -> None:
+    for i, grad in enumerate(grads):
+        parts = grad if isinstance(grad, tuple) else (grad,)
+        for part in parts:
+            raw = part.value if isinstance(part, Variable) else part
+            if raw is not None and bool((raw != raw).any()):
+                raise RuntimeError(
+                    f"the backward of {node.name} returned a NaN for input {i}{_where(node)}"
+                )
+
+
+def _where(node: Node) -> str:
+    return f", recorded at {node.recorded_at}" if node.recorded_at else ""
+
+
+# Arguments ------------------------------------------------------------------------------------
+
+
+def _root_node(root: Any) -> Node:
+    if isinstance(root, Variable):
+        node = root.grad_fn or gradient_edge(root)
+    else:
+        raise TypeError(f"expected a Variable to differentiate, got {type(root).__name__}")
+    if node is None:
+        raise RuntimeError(
+            "this Variable does not require a gradient: no input of its ops does, or it was "
+            "computed under no_grad or detached; set requires_grad=True on a leaf before computing"
+        )
+    return node
+
+
+def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
+    value = root.value
+    if (
+        grad.__class__ is value.__class__
+        and not create_graph
+        and grad.shape == value.shape
+        and grad.dtype == value.dtype
+    ):
+        return grad
+    if grad is None:
+        if value.size != 1 or value.dtype.kind == "c":
+            raise RuntimeError(
+                f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
+                f"given; only a real scalar has the default 1"
+            )
+        seed = backend_of(value).xp.ones_like(value)
+        return Variable(seed) if create_graph else seed
+    if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
+        seed = backend_of(value).xp.full_like(value, grad)
+        if value.size != 1:
+            raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
+        return Variable(seed) if create_graph else seed
+    if isinstance(grad, (list, tuple)):
+        grad = backend_of(value).asarray(grad, value.dtype)
+    like = root if create_graph else value
+    return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
+
+
+def _variables(x: Any, what: str) -> list[Variable]:
+    items = [x] if isinstance(x, Variable) else list(x)
+    for i, item in enumerate(items):
+        if not isinstance(item, Variable):
+            raise TypeError(f"gradients: {what}[{i}] is {type(item).__name__}, not a Variable")
+    if not items:
+        raise ValueError(f"gradients: {what} is empty")
+    return items
+
+
+def _grad_outputs(given: Any, outputs: Any, n: int) -> list[Any]:
+    if given is None:
+        return [None] * n
+    if isinstance(outputs, Variable) and not isinstance(given, (list, tuple)):
+        return [given]
+    if len(given) != n:
+        raise ValueError(f"gradients: {len(given)} grad_outputs were given for {n} outputs")
+    return list(given)
+
+
+def _as_result(x: Gradient) -> Variable | None:
+    if x is None or isinstance(x, Variable):
+        return x
+    return Variable(x)

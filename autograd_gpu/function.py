@@ -1,0 +1,387 @@
+"""Function: ops that users define, with a forward and a backward of their own."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NoReturn
+
+from autograd_gpu.backend import BACKENDS, Array, backend_mismatch, find_backend
+from autograd_gpu.engine import check_gradient
+from autograd_gpu.graph import (
+    Edges,
+    FunctionNode,
+    Gradient,
+    Node,
+    edges_of,
+    gradient_edge,
+    make_result,
+    make_results,
+    reconnected,
+    selected,
+)
+from autograd_gpu.modes import recording
+from autograd_gpu.primitive import unify
+from autograd_gpu.variable import DIFFERENTIABLE, Variable, from_python
+
+_UNCONNECTED = (
+    "{name} can't be differentiated twice: {what}, which the graph knows nothing of; "
+    "keep inputs and outputs with self.save(...) in forward, and compute the rest from self.saved "
+    "in backward"
+)
+
+
+class Function:
+    """Base class of ops that users define.
+
+    A subclass has a `forward(self, *arrays, **params)` and a `backward(self, g)`.
+
+    - `forward` gets raw arrays, and records nothing: the library's functions may be used inside.
+      It returns an array or a Variable, or a tuple of them for several outputs.
+    - It keeps what `backward` needs as members, or through `self.save(...)`.
+    - `backward` gets the gradient of the output, a tuple for several outputs, and returns one
+      gradient for each positional argument of `apply`: of that argument's shape and dtype, or None.
+      These are raw arrays, or Variables under create_graph.
+    - `self.needs_input_grad` says which arguments need a gradient.
+
+    Only what went through `self.save` is connected to the graph, so only a Function that saves
+    inputs and outputs in that way can be differentiated twice; one that kept floating-point arrays
+    otherwise raises RuntimeError then.
+
+    >>> class Cube(Function):
+    ...     def forward(self, x, *, scale=1.0):
+    ...         self.save(x)
+    ...         self.scale = scale
+    ...         return scale * x**3
+    ...     def backward(self, g):
+    ...         (x,) = self.saved
+    ...         return 3 * self.scale * g * x * x
+    >>> x = Variable(2.0, requires_grad=True)
+    >>> Cube.apply(x, scale=10.0).backward()
+    >>> x.grad
+    array(120., dtype=float32)
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _saved: tuple[Any, ...] = ()
+
+    def forward(self, *arrays: Any, **params: Any) -> Any:
+        """The value, or a tuple of values."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward")
+
+    def backward(self, g: Any) -> Any:
+        """One gradient for each input; a tuple where there are several."""
+        raise NotImplementedError(f"{type(self).__name__} defines no backward")
+
+    def save(self, *values: Any) -> None:
+        """Keep inputs, outputs and other values for the backward, in `self.saved`."""
+        self._saved += tuple([_raw(x) for x in values])
+
+    @property
+    def saved(self) -> tuple[Any, ...]:
+        """What was saved: raw arrays, or under create_graph Variables connected to the graph."""
+        return self._saved
+
+    @classmethod
+    def apply(cls, *inputs: Any, **params: Any) -> Any:
+        """Run the forward and record it as one node, named after the class.
+
+        Returns a Variable, or a tuple of them.  Arrays and Variables are passed on to `forward` as
+        arrays, other objects as they are; only positional arguments have gradients.
+        """
+        name = cls.__name__
+        for key, param in params.items():
+            params[key] = _raw(_constant(param, name, key))
+        arrays = _arrays(name, inputs)
+        edges = edges_of(inputs)
+        function = cls()
+        function.needs_input_grad = tuple(
+            [edge is not None for edge in edges or (None,) * len(inputs)]
+        )
+        before = dict(_members(function))
+        token = recording.set(False)
+        try:
+            returned = function.forward(*arrays, **params)
+        except BaseException as error:
+            error.add_note(f"raised in the forward of {name}")
+            raise
+        finally:
+            recording.reset(token)
+        several = isinstance(returned, (tuple, list))
+        returned = [_raw(x) for x in (returned if several else (returned,))]
+        values = [_output(name, x, arrays) for x in returned]
+        if not values:
+            raise ValueError(f"{name}: forward returned no output")
+        if edges is None or not any(_is_differentiable(x) for x in values):
+            plain = tuple([make_result(x) for x in values])
+            return plain if several else plain[0]
+        known = [x for x, edge in zip(arrays, edges, strict=True) if edge is None]
+        known += params.values()
+        node = UserNode()
+        node.edges = edges
+        node.function = function
+        node.function_name = name
+        node.origins = [_origin(x, arrays, returned) for x in function._saved]
+        function._saved = tuple(
+            [
+                values[origin[1]] if origin is not None and origin[0] == "output" else x
+                for x, origin in zip(function._saved, node.origins, strict=True)
+            ]
+        )
+        node.unconnected = _unconnected(function, before, known, node.origins)
+        node.several = several
+        return make_results(values, node) if several else make_result(values[0], node)
+
+
+class UserNode(FunctionNode):
+    """The node of a Function: it owns the Function, and so what that saved."""
+
+    __slots__ = ("function", "function_name", "origins", "several", "unconnected")
+
+    function: Function | None
+    function_name: str
+    origins: list[tuple[str, int] | None]
+    unconnected: list[str]
+    several: bool
+
+    @property
+    def name(self) -> str:
+        """The name of the Function."""
+        return self.function_name
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        function = self._function()
+        if edges is not self.edges:
+            function = copy.copy(function)
+            function.needs_input_grad = tuple([edge is not None for edge in edges])
+        g = self._filled(g)
+        grads = self._counted(function.backward(g))
+        like = g[0] if self.several else g
+        return tuple(
+            [
+                None if edge is None or grad is None else self._checked(grad, edge, i, like)
+                for i, (grad, edge) in enumerate(zip(grads, edges, strict=True))
+            ]
+        )
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        # A copy, as the Function itself must not own Variables that own this node.
+        function = copy.copy(self._function())
+        function.needs_input_grad = tuple([edge is not None for edge in edges])
+        function._saved = tuple(map(self._connected, function._saved, self.origins))
+        g = self._filled(g)
+        grads = self._counted(function.backward(g))
+        flowing = tuple(g) if self.several else (g,)
+        results: list[Gradient] = []
+        for i, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
+            if edge is None or grad is None:
+                results.append(None)
+                continue
+            result = self._checked(grad, edge, i, flowing[0])
+            if not isinstance(grad, Variable):
+                what = f"under create_graph its backward returned a plain array for input {i}"
+                result = self._once(result, [None, *map(gradient_edge, flowing)], what)
+            elif self.unconnected:
+                what = f"its forward kept {', '.join(self.unconnected)}"
+                result = self._once(result, [gradient_edge(result)], what)
+            results.append(result)
+        return tuple(results)
+
+    def release(self) -> None:
+        self.function = None
+        self.shape = None
+
+    def _function(self) -> Function:
+        assert self.function is not None  # the engine refuses released nodes
+        return self.function
+
+    def _filled(self, g: Gradient) -> Gradient:
+        """`g` with zeros for the outputs that no gradient reached."""
+        if not self.several:
+            return g
+        first = next(x for x in g if x is not None)
+        recorded = isinstance(first, Variable)
+        xp = BACKENDS[type(_raw(first))].xp
+        filled = []
+        for x, shape, dtype in zip(g, self.shape, self.dtype, strict=True):
+            if x is None:
+                x = xp.zeros(shape, dtype=dtype)
+                x = Variable(x) if recorded else x
+            filled.append(x)
+        return tuple(filled)
+
+    def _counted(self, returned: Any) -> Sequence[Any]:
+        n = len(self.edges)
+        grads: Sequence[Any] = returned if isinstance(returned, (tuple, list)) else (returned,)
+        if len(grads) != n:
+            raise ValueError(
+                f"the backward of {self.name} returned {len(grads)} gradients for {n} inputs; "
+                f"return one for each, None where there is none"
+            )
+        return grads
+
+    def _checked(self, grad: Any, edge: Node, i: int, like: Any) -> Gradient:
+        what = f"the backward of {self.name} for input {i}"
+        if not hasattr(grad, "dtype"):
+            raise TypeError(f"{what} returned {type(grad).__name__}; an array or None is needed")
+        return check_gradient(grad, edge.shape, edge.dtype, what, like=like)
+
+    def _connected(self, value: Any, origin: tuple[str, int] | None) -> Any:
+        """A saved value as backward sees it under create_graph."""
+        if not _is_differentiable(value):
+            return value
+        if origin is None:
+            return Variable(value)
+        kind, i = origin
+        if kind == "input":
+            edge = self.edges[i]
+            return Variable(value) if edge is None else reconnected(value, edge)
+        return selected(value, self, i) if self.several else reconnected(value, self)
+
+    def _once(self, result: Variable, edges: list[Node | None], what: str) -> Variable:
+        """`result` such that its derivative by the inputs raises."""
+        node = Once()
+        node.edges = (*edges, *self.edges)
+        node.what = _UNCONNECTED.format(name=self.name, what=what)
+        return make_result(result.value, node) if any(node.edges) else result
+
+
+class Once(FunctionNode):
+    """A gradient that is known to depend on more than its graph shows: the identity along its first
+    edge, an error along the others."""
+
+    __slots__ = ("what",)
+
+    label = "once_differentiable"
+    what: str
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        if any(edges[1:]):
+            raise RuntimeError(self.what)
+        return (g,) + (None,) * (len(edges) - 1)
+
+    backward_recorded = backward
+
+
+def _raw(x: Any) -> Any:
+    return x.value if isinstance(x, Variable) else x
+
+
+def _is_differentiable(x: Any) -> bool:
+    dtype = getattr(x, "dtype", None)
+    return dtype is not None and (dtype.kind in DIFFERENTIABLE or dtype.name == "bfloat16")
+
+
+def _arrays(name: str, inputs: tuple[Any, ...]) -> list[Any]:
+    """What forward gets: one object per input, no two of them the same array."""
+    arrays: list[Any] = []
+    backend = None
+    for i, x in enumerate(inputs):
+        value = _raw(x)
+        kind: type = type(value)
+        found = BACKENDS.get(kind)
+        if found is None:
+            _constant(x, name, i)
+            if hasattr(value, "dtype"):  # other array types of the backends
+                found = find_backend(value)
+        if found is not None and found.array_type is kind:
+            if backend is not None and found is not backend:
+                raise backend_mismatch(name, [_raw(v) for v in inputs if find_backend(_raw(v))])
+            backend = found
+            if any(value is other for other in arrays):
+                value = value.view()  # so that self.save(...) knows which input is meant
+        arrays.append(value)
+    if backend is None and arrays and all(isinstance(x, (int, float, complex)) for x in arrays):
+        arrays = list(unify(name, *arrays)[1:])
+    return arrays
+
+
+def _constant(x: Any, name: str, key: str | int) -> Any:
+    """`x` if no gradient would have to flow into it."""
+    items = x.values() if isinstance(x, Mapping) else x if isinstance(x, (list, tuple)) else (x,)
+    if recording.get() and any(isinstance(v, Variable) and v.requires_grad for v in items):
+        raise TypeError(
+            f"{name}.apply: argument {key!r} has a Variable that requires a gradient, which would "
+            f"be lost; pass Variables one by one as positional arguments, or detach them"
+        )
+    return x
+
+
+def _output(name: str, x: Any, arrays: list[Any]) -> Array:
+    """One output of forward as an array of the backend of the inputs."""
+    value = _raw(x)
+    expected = next((BACKENDS[type(v)] for v in arrays if type(v) in BACKENDS), None)
+    found = find_backend(value)
+    if found is None:
+        if not isinstance(value, (bool, int, float, complex)):
+            raise TypeError(
+                f"{name}: forward returned {type(value).__name__}; an array, a Variable or a tuple "
+                f"of them is needed"
+            )
+        return from_python(value, backend=expected)
+    if type(value) is found.array_type:
+        if expected is not None and found is not expected:
+            _mixed(name, found.name, expected.name)
+        return value
+    return (expected or found).asarray(value)
+
+
+def _mixed(name: str, found: str, expected: str) -> NoReturn:
+    raise TypeError(
+        f"{name}: forward returned a {found} array for {expected} inputs; nothing is moved silently"
+    )
+
+
+def _origin(x: Any, arrays: list[Any], values: list[Any]) -> tuple[str, int] | None:
+    """Which input or output of the forward a saved value is."""
+    for kind, candidates in (("input", arrays), ("output", values)):
+        for i, candidate in enumerate(candidates):
+            if x is candidate:
+                return kind, i
+    return None
+
+
+def _unconnected(
+    function: Function,
+    before: Mapping[str, Any],
+    constants: list[Any],
+    origins: list[tuple[str, int] | None],
+) -> list[str]:
+    """The names of what forward kept that may depend on the inputs, unknown to the graph.
+
+    Integers and bools have no derivative, and parameters and inputs without a gradient are
+    constant.
+    """
+
+    def may_depend(x: Any) -> bool:
+        if any(x is constant for constant in constants):
+            return False
+        if isinstance(x, Mapping):
+            return any(map(may_depend, x.values()))
+        if isinstance(x, (list, tuple)):
+            return any(map(may_depend, x))
+        return _is_differentiable(x)
+
+    names = [
+        f"self.{name}"
+        for name, x in _members(function)
+        if not (name in before and before[name] is x) and may_depend(x)
+    ]
+    names += [
+        f"self.saved[{i}]"
+        for i, (x, origin) in enumerate(zip(function._saved, origins, strict=True))
+        if origin is None and may_depend(x)
+    ]
+    return names
+
+
+def _members(function: Any) -> Iterator[tuple[str, Any]]:
+    own = ("_saved", "needs_input_grad")
+    for name, x in vars(function).items():
+        if name not in own:
+            yield name, x
+    for cls in type(function).__mro__:
+        slots = cls.__dict__.get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            if name not in ("__dict__", "__weakref__") and hasattr(function, name):
+                yield name, getattr(function, name)

@@ -1,0 +1,246 @@
+"""The differentiable functions, under the array API's names.
+
+This module is the namespace in which derivatives run under create_graph: what a derivative calls as
+`xp.name` is looked up here for Variables.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from autograd_gpu.backend import NAMESPACES
+from autograd_gpu.ops.activations import (
+    elu as elu,
+    gelu as gelu,
+    gelu_erf as gelu_erf,
+    gelu_tanh as gelu_tanh,
+    gelu_tanh_slope as gelu_tanh_slope,
+    hardtanh as hardtanh,
+    leaky_relu as leaky_relu,
+    mish as mish,
+    relu as relu,
+    relu6 as relu6,
+    selu as selu,
+    silu as silu,
+)
+from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
+from autograd_gpu.ops.classification import (
+    cross_entropy as cross_entropy,
+    masked_softmax as masked_softmax,
+)
+from autograd_gpu.ops.comparisons import (
+    bitwise_and as bitwise_and,
+    bitwise_invert as bitwise_invert,
+    bitwise_left_shift as bitwise_left_shift,
+    bitwise_or as bitwise_or,
+    bitwise_right_shift as bitwise_right_shift,
+    bitwise_xor as bitwise_xor,
+    equal as equal,
+    greater as greater,
+    greater_equal as greater_equal,
+    isclose as isclose,
+    isfinite as isfinite,
+    isinf as isinf,
+    isnan as isnan,
+    less as less,
+    less_equal as less_equal,
+    logical_and as logical_and,
+    logical_not as logical_not,
+    logical_or as logical_or,
+    logical_xor as logical_xor,
+    not_equal as not_equal,
+    signbit as signbit,
+)
+from autograd_gpu.ops.complexes import angle as angle, conj as conj, imag as imag, real as real
+from autograd_gpu.ops.convolution import (
+    conv2d as conv2d,
+    conv2d_input as conv2d_input,
+    conv2d_weight as conv2d_weight,
+)
+from autograd_gpu.ops.creation import (
+    arange as arange,
+    asarray as asarray,
+    empty as empty,
+    empty_like as empty_like,
+    eye as eye,
+    full as full,
+    full_like as full_like,
+    linspace as linspace,
+    meshgrid as meshgrid,
+    ones as ones,
+    ones_like as ones_like,
+    tril as tril,
+    triu as triu,
+    zeros as zeros,
+    zeros_like as zeros_like,
+)
+from autograd_gpu.ops.cumulative import (
+    cumulative_prod as cumulative_prod,
+    cumulative_sum as cumulative_sum,
+)
+from autograd_gpu.ops.dropout import dropout as dropout
+from autograd_gpu.ops.einsum import einsum as einsum
+from autograd_gpu.ops.elementwise import (
+    abs_ as abs_,
+    add as add,
+    ceil as ceil,
+    copysign as copysign,
+    divide as divide,
+    floor as floor,
+    floor_divide as floor_divide,
+    multiply as multiply,
+    negative as negative,
+    nextafter as nextafter,
+    positive as positive,
+    remainder as remainder,
+    round_ as round_,
+    sign as sign,
+    subtract as subtract,
+    trunc as trunc,
+)
+from autograd_gpu.ops.exponentials import (
+    exp as exp,
+    exp2 as exp2,
+    expm1 as expm1,
+    log as log,
+    log1p as log1p,
+    log2 as log2,
+    log10 as log10,
+    logaddexp as logaddexp,
+    logsigmoid as logsigmoid,
+    sigmoid as sigmoid,
+    softplus as softplus,
+)
+from autograd_gpu.ops.indexing import (
+    argsort as argsort,
+    getitem as getitem,
+    nonzero as nonzero,
+    put_along_axis as put_along_axis,
+    scatter_add as scatter_add,
+    searchsorted as searchsorted,
+    set_at as set_at,
+    sort as sort,
+    take as take,
+    take_along_axis as take_along_axis,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
+from autograd_gpu.ops.inplace import inplace as inplace, setitem as setitem
+from autograd_gpu.ops.joining import (
+    concat as concat,
+    pad as pad,
+    split as split,
+    stack as stack,
+    unstack as unstack,
+)
+from autograd_gpu.ops.layers import (
+    embedding as embedding,
+    layer_norm as layer_norm,
+    linear as linear,
+)
+from autograd_gpu.ops.losses import squared_error as squared_error
+from autograd_gpu.ops.matmul import (
+    dot as dot,
+    inner as inner,
+    kron as kron,
+    matmul as matmul,
+    outer as outer,
+    tensordot as tensordot,
+    vecdot as vecdot,
+)
+from autograd_gpu.ops.pooling import (
+    max_pool2d as max_pool2d,
+    max_pool2d_gather as max_pool2d_gather,
+    max_pool2d_spread as max_pool2d_spread,
+    sum_pool2d as sum_pool2d,
+    sum_pool2d_spread as sum_pool2d_spread,
+)
+from autograd_gpu.ops.powers import (
+    cbrt as cbrt,
+    hypot as hypot,
+    power as power,
+    power_operator as power_operator,
+    reciprocal as reciprocal,
+    sqrt as sqrt,
+    square as square,
+)
+from autograd_gpu.ops.reductions import (
+    all_ as all_,
+    any_ as any_,
+    argmax as argmax,
+    argmin as argmin,
+    count_nonzero as count_nonzero,
+    max_ as max_,
+    mean as mean,
+    min_ as min_,
+    prod as prod,
+    std as std,
+    sum_ as sum_,
+    var as var,
+)
+from autograd_gpu.ops.selection import (
+    clip as clip,
+    maximum as maximum,
+    minimum as minimum,
+    where as where,
+)
+from autograd_gpu.ops.shape import (
+    atleast_1d as atleast_1d,
+    atleast_2d as atleast_2d,
+    atleast_3d as atleast_3d,
+    broadcast_arrays as broadcast_arrays,
+    broadcast_shapes as broadcast_shapes,
+    broadcast_to as broadcast_to,
+    expand_dims as expand_dims,
+    flatten as flatten,
+    flip as flip,
+    matrix_transpose as matrix_transpose,
+    moveaxis as moveaxis,
+    permute_dims as permute_dims,
+    ravel as ravel,
+    repeat as repeat,
+    reshape as reshape,
+    roll as roll,
+    squeeze as squeeze,
+    swapaxes as swapaxes,
+    tile as tile,
+    transpose as transpose,
+)
+from autograd_gpu.ops.softmax import (
+    log_softmax as log_softmax,
+    logsumexp as logsumexp,
+    softmax as softmax,
+)
+from autograd_gpu.ops.special import erf as erf
+from autograd_gpu.ops.trigonometry import (
+    acos as acos,
+    acosh as acosh,
+    asin as asin,
+    asinh as asinh,
+    atan as atan,
+    atan2 as atan2,
+    atanh as atanh,
+    cos as cos,
+    cosh as cosh,
+    deg2rad as deg2rad,
+    rad2deg as rad2deg,
+    sin as sin,
+    sinh as sinh,
+    tan as tan,
+    tanh as tanh,
+)
+from autograd_gpu.variable import Variable
+
+# Assigned, since an import under another name is no export to type checkers.
+abs = abs_
+all = all_
+any = any_
+max = max_
+min = min_
+pow = power
+round = round_
+sum = sum_
+
+NAMESPACES[Variable] = sys.modules[__name__]

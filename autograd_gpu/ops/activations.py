@@ -1,0 +1,158 @@
+"""Activation functions of neural networks."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.exponentials import sigmoid, softplus
+from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.selection import clip
+from autograd_gpu.primitive import primitive
+from autograd_gpu.variable import Variable
+
+
+@primitive(x=lambda g, y: g * (y > 0))
+def relu(xp: Namespace, x: Array) -> Array:
+    """max(x, 0); the gradient at 0 is 0.
+
+    >>> relu(Variable([-1.0, 2.0]))
+    Variable(array([0., 2.], dtype=float32))
+    """
+    return xp.maximum(x, 0)
+
+
+@primitive(x=lambda xp, g, x, negative_slope: xp.where(x > 0, g, g * negative_slope))
+def leaky_relu(xp: Namespace, x: Array, *, negative_slope: float = 0.01) -> Array:
+    """x where it is positive, else x * negative_slope; the gradient at 0 is negative_slope."""
+    return xp.where(x > 0, x, x * negative_slope)
+
+
+@primitive(x=lambda xp, g, y, alpha: xp.where(y > 0, g, g * (y + alpha)))
+def elu(xp: Namespace, x: Array, *, alpha: float = 1.0) -> Array:
+    """x where it is positive, else alpha * (exp(x) - 1); the gradient at 0 is alpha.
+
+    Raises ValueError for a negative alpha.
+    """
+    if alpha < 0:
+        raise ValueError("alpha must not be negative")
+    return xp.where(x > 0, x, alpha * xp.expm1(xp.minimum(x, 0)))
+
+
+def selu(x: Any, /) -> Variable:
+    """The elu that keeps mean 0 and variance 1 from layer to layer."""
+    return elu(x, alpha=1.6732632423543772) * 1.0507009873554805
+
+
+def relu6(x: Any, /) -> Variable:
+    """x between 0 and 6; the gradient passes at both."""
+    return clip(x, 0, 6)
+
+
+def hardtanh(x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> Variable:
+    """x between two bounds; the gradient passes at both."""
+    return clip(x, min_val, max_val)
+
+
+def _silu(xp: Namespace, g: Any, x: Any) -> Any:
+    s = call(xp, sigmoid, x)
+    return g * (s * (1 + x * (1 - s)))
+
+
+@primitive(x=_silu)
+def silu(xp: Namespace, x: Array) -> Array:
+    """x * sigmoid(x)."""
+    y = call(xp, sigmoid, x)
+    y *= x
+    return y
+
+
+def _mish(xp: Namespace, g: Any, x: Any) -> Any:
+    t = xp.tanh(call(xp, softplus, x))
+    return g * (t + x * call(xp, sigmoid, x) * (1 - t * t))
+
+
+@primitive(x=_mish)
+def mish(xp: Namespace, x: Array) -> Array:
+    """x * tanh(softplus(x))."""
+    return x * xp.tanh(call(xp, softplus, x))
+
+
+# GELU with Φ(x) = (1 + erf(x / √2)) / 2, or, as GPT-2 has it, with Φ(x) = (1 + tanh(u)) / 2 and
+# u = C * x + K * x³.
+ROOT = math.sqrt(0.5)
+DENSITY = 1 / math.sqrt(2 * math.pi)
+C = math.sqrt(2 / math.pi)
+K = 0.044715 * C
+
+
+def _gelu(xp: Namespace, g: Any, x: Any) -> Any:
+    below = 0.5 * (1 + xp.erf(x * ROOT))
+    return g * (below + x * (DENSITY * xp.exp(-0.5 * (x * x))))
+
+
+@primitive(x=_gelu)
+def gelu_erf(xp: Namespace, x: Array) -> Array:
+    """x times the normal distribution function of x."""
+    y = xp.erf(x * ROOT)
+    y += 1
+    y *= x
+    y *= 0.5
+    return y
+
+
+def _bend(xp: Namespace, g: Any, x: Any) -> Any:
+    square = x * x
+    t = xp.tanh(x * (C + K * square))
+    du = C + (3 * K) * square
+    return g * ((1 - t * t) * (du + (3 * K) * square - x * t * (du * du)))
+
+
+# Large arrays are bound by memory, so these two work in one buffer and in two.
+@primitive(x=_bend)
+def gelu_tanh_slope(xp: Namespace, x: Array) -> Array:
+    """The derivative of gelu_tanh."""
+    square = x * x
+    t = _inner(xp, x, square)
+    square *= 3 * K
+    square += C
+    square *= x
+    square *= t * t - 1
+    t -= square
+    t += 1
+    t *= 0.5
+    return t
+
+
+@primitive(x=lambda xp, g, x: g * call(xp, gelu_tanh_slope, x))
+def gelu_tanh(xp: Namespace, x: Array) -> Array:
+    """GELU with tanh in place of erf."""
+    y = _inner(xp, x, x * x)
+    y += 1
+    y *= x
+    y *= 0.5
+    return y
+
+
+def _inner(xp: Namespace, x: Array, square: Array) -> Array:
+    """tanh(u)."""
+    u = square * K
+    u += C
+    u *= x
+    return xp.tanh(u, u) if u.ndim else xp.tanh(u)
+
+
+def gelu(x: Any, /, approximate: str = "none") -> Variable:
+    """x times the normal distribution function of x.
+
+    `approximate` is "none", or "tanh" for an approximation that is several times faster.
+
+    >>> gelu(Variable([-1.0, 1.0]), approximate="tanh")
+    Variable(array([-0.158808,  0.841192], dtype=float32))
+    """
+    if approximate == "tanh":
+        return gelu_tanh(x)
+    if approximate != "none":
+        raise ValueError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}")
+    return gelu_erf(x)

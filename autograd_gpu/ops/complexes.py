@@ -1,0 +1,42 @@
+"""Parts of complex numbers.
+
+The gradient of a real loss with respect to z is dL/dRe + i dL/dIm.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.trigonometry import atan2
+from autograd_gpu.primitive import primitive
+from autograd_gpu.variable import Variable
+
+
+@primitive(x=lambda g: g)
+def real(xp: Namespace, x: Array) -> Array:
+    """The real part.
+
+    >>> z = Variable([1.0 + 2.0j], requires_grad=True)
+    >>> real(z).backward(Variable([1.0]))
+    >>> z.grad
+    array([1.+0.j], dtype=complex64)
+    """
+    return xp.real(x)
+
+
+@primitive(x=lambda g: g * 1j)
+def imag(xp: Namespace, x: Array) -> Array:
+    """The imaginary part."""
+    return xp.imag(x)
+
+
+@primitive(x=lambda xp, g: xp.conj(g))
+def conj(xp: Namespace, x: Array) -> Array:
+    """The complex conjugate."""
+    return xp.conj(x)
+
+
+def angle(x: Any, /) -> Variable:
+    """The angle of x in the complex plane, in radians; the gradient at 0 is 0."""
+    return atan2(imag(x), real(x))

@@ -1,0 +1,105 @@
+"""Exponentials and logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.nested import call
+from autograd_gpu.primitive import primitive
+
+LN2 = math.log(2)
+LN10 = math.log(10)
+
+
+@primitive(x=lambda xp, g, y: g * xp.conj(y))
+def exp(xp: Namespace, x: Array) -> Array:
+    """e to the power x.
+
+    >>> exp(Variable([0.0, float("-inf")]))
+    Variable(array([1., 0.], dtype=float32))
+    """
+    return xp.exp(x)
+
+
+@primitive(x=lambda xp, g, y: g * (xp.conj(y) + 1))
+def expm1(xp: Namespace, x: Array) -> Array:
+    """exp(x) - 1, accurate for small x."""
+    return xp.expm1(x)
+
+
+@primitive(x=lambda xp, g, y: g * (xp.conj(y) * LN2))
+def exp2(xp: Namespace, x: Array) -> Array:
+    """2 to the power x."""
+    return xp.exp2(x)
+
+
+@primitive(x=lambda xp, g, x: g / xp.conj(x))
+def log(xp: Namespace, x: Array) -> Array:
+    """Natural logarithm."""
+    return xp.log(x)
+
+
+@primitive(x=lambda xp, g, x: g / (1 + xp.conj(x)))
+def log1p(xp: Namespace, x: Array) -> Array:
+    """log(1 + x), accurate for small x."""
+    return xp.log1p(x)
+
+
+@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN2))
+def log2(xp: Namespace, x: Array) -> Array:
+    """Logarithm to base 2."""
+    return xp.log2(x)
+
+
+@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN10))
+def log10(xp: Namespace, x: Array) -> Array:
+    """Logarithm to base 10."""
+    return xp.log10(x)
+
+
+def _logaddexp(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
+
+
+@primitive(
+    a=lambda xp, g, a, y: _logaddexp(xp, g, a, y),
+    b=lambda xp, g, b, y: _logaddexp(xp, g, b, y),
+)
+def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
+    """log(exp(a) + exp(b)) without overflow; where both are -inf, the gradients are 0."""
+    return xp.logaddexp(a, b)
+
+
+@primitive(x=lambda xp, g, y: g * xp.conj(y * (1 - y)))
+def sigmoid(xp: Namespace, x: Array) -> Array:
+    """1 / (1 + exp(-x)), accurate also where it is tiny.
+
+    >>> sigmoid(Variable([0.0, 100.0]))
+    Variable(array([0.5, 1. ], dtype=float32))
+    """
+    # exp of a number bounded from above neither overflows nor warns.
+    t = -x
+    if x.dtype.kind != "c":
+        t = xp.minimum(t, _largest_exponent(x.dtype))
+    t = xp.exp(t)
+    t += 1
+    return xp.reciprocal(t)
+
+
+def _largest_exponent(dtype: Any) -> float:
+    """A number whose exp is finite."""
+    return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
+
+
+@primitive(x=lambda xp, g, x: g * call(xp, sigmoid, x))
+def softplus(xp: Namespace, x: Array) -> Array:
+    """log(1 + exp(x)) without overflow."""
+    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+
+
+@primitive(x=lambda xp, g, x: g * call(xp, sigmoid, -x))
+def logsigmoid(xp: Namespace, x: Array) -> Array:
+    """log(sigmoid(x)) without overflow."""
+    return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))

@@ -1,0 +1,147 @@
+"""Assignments and in-place operators, with value semantics.
+
+They change one Variable, and write into its buffer only if nothing else holds that: what was saved
+for a backward, a view or a user's array never changes.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_mismatch, find_backend
+from autograd_gpu.graph import edges_of, make_result
+from autograd_gpu.modes import recording
+from autograd_gpu.ops.casts import astype
+from autograd_gpu.ops.indexing import normal_index
+from autograd_gpu.primitive import PRIMITIVES, describe, explain
+from autograd_gpu.variable import DIFFERENTIABLE, Variable, from_python
+
+SetAt = PRIMITIVES["set_at"].node_type
+
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+    "add": operator.iadd,
+    "subtract": operator.isub,
+    "multiply": operator.imul,
+    "divide": operator.itruediv,
+    "floor_divide": operator.ifloordiv,
+    "remainder": operator.imod,
+    "pow": operator.ipow,
+    "power": operator.ipow,
+    "bitwise_and": operator.iand,
+    "bitwise_or": operator.ior,
+    "bitwise_xor": operator.ixor,
+    "bitwise_left_shift": operator.ilshift,
+    "bitwise_right_shift": operator.irshift,
+}
+
+
+def _check_leaf(x: Variable, change: str) -> None:
+    if x.grad_fn is None and x._requires_grad:
+        raise RuntimeError(
+            f"{change} would change a leaf that requires a gradient while recording; "
+            f"put it under no_grad, or compute a new Variable"
+        )
+
+
+def _raw(x: Variable, value: Any, change: str) -> Any:
+    """`value` as something that an array of the backend of `x` can take in."""
+    if isinstance(value, Variable):
+        value = value.value
+    backend = BACKENDS[x.value.__class__]
+    if isinstance(value, (list, tuple)):
+        return from_python(value, backend=backend)
+    found = find_backend(value)
+    if found is not None and found is not backend and value.ndim:
+        raise backend_mismatch(change, [x.value, value])
+    return value
+
+
+def setitem(x: Variable, index: Any, value: Any) -> None:
+    """`x[index] = value`: `x` takes on a new value, and is recorded as the result of `set_at`.
+
+    `value` is cast to the dtype of `x` and broadcasts.  Where the index repeats an element, the
+    last write wins and gets the gradient.  Raises RuntimeError for a leaf that requires a gradient
+    while recording.
+
+    >>> x = Variable([1.0, 2.0, 3.0])
+    >>> x[1:] = 0.0
+    >>> x
+    Variable(array([1., 0., 0.], dtype=float32))
+    """
+    index = normal_index(x, index)
+    edges = edges_of((x, value))
+    if edges is not None and x.value.dtype.kind in f"{DIFFERENTIABLE}V":
+        _check_leaf(x, "x[index] = v")
+        shape = getattr(value, "shape", ())
+        _assign(x, index, value)
+        node = SetAt()
+        node.edges = edges
+        for name, saved in (("index", index), ("x_shape", x.shape), ("v_shape", shape)):
+            setattr(node, f"s_{name}", saved)
+        x.grad_fn = make_result(x.value, node).grad_fn
+    else:
+        _assign(x, index, value)
+
+
+def _assign(x: Variable, index: Any, value: Any) -> None:
+    value = _raw(x, value, "x[index] = v")
+    xp = NAMESPACES[x.value.__class__]
+    try:
+        xp.assign(x.writable(), index, value)
+    except Exception as error:
+        explain(error, "setitem", ("x", "v"), (x.value, value), {"index": index})
+
+
+def inplace(op: Callable[[Any, Any], Variable]) -> Callable[[Variable, Any], Variable]:
+    """The in-place operator of a binary op: `iadd = inplace(add)`, then `iadd(x, y)` is `x += y`.
+
+    `x` keeps its shape and dtype: a `y` to whose shape `x` would broadcast is a ValueError, and one
+    of another kind (a float for integers) a TypeError, as in NumPy.
+    """
+    name = op.__name__
+    in_place = IN_PLACE.get(name)
+    change = f"{name} in place"
+
+    def operate(x: Variable, y: Any) -> Variable:
+        if recording.get():
+            _check_leaf(x, change)
+            recorded = x.grad_fn is not None or (isinstance(y, Variable) and y.requires_grad)
+        else:
+            recorded = False
+        if recorded or in_place is None:
+            result = op(x, y)
+            _check_result(name, x, result)
+            if result.value.dtype != x.value.dtype:
+                result = astype(result, x.value.dtype)
+            x.value = result.value
+            if recorded:
+                x.grad_fn = result.grad_fn
+            return x
+        raw = _raw(x, y, change)
+        try:
+            in_place(x.writable(), raw)
+        except Exception as error:
+            explain(error, change, ("x", "y"), (x.value, raw), {})
+        return x
+
+    operate.__name__ = operate.__qualname__ = f"i{name}"
+    operate.__doc__ = f"`{name}` whose result `x` takes on."
+    return operate
+
+
+def _check_result(name: str, x: Variable, result: Variable) -> None:
+    before, after = x.value, result.value
+    if after.shape != before.shape:
+        raise ValueError(
+            f"{name} in place: {describe(before)} would become {describe(after)}; "
+            f"an in-place operator keeps the shape"
+        )
+    if after.dtype != before.dtype:
+        xp = NAMESPACES[before.__class__]
+        if not xp.can_cast(after.dtype, before.dtype, "same_kind"):
+            raise TypeError(
+                f"{name} in place: {describe(before)} would become {describe(after)}, of another "
+                f"kind; use x = x.astype(...) first"
+            )

@@ -1,0 +1,186 @@
+"""Arrays put together, taken apart and padded."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.primitive import primitive
+from autograd_gpu.variable import Variable
+
+
+def _lead(axis: int, ndim: int) -> tuple[slice, ...]:
+    """What stands before the index of `axis`."""
+    if not -ndim <= axis < ndim:
+        raise IndexError(f"axis {axis} is out of range for {ndim} axes")
+    return (slice(None),) * (axis % ndim)
+
+
+def _concat_arrays(
+    g: Any, arrays_shape: Sequence[tuple[int, ...]], axis: int | None, needs: Sequence[bool]
+) -> list[Any]:
+    lead = () if axis is None else _lead(axis, g.ndim)
+    grads = []
+    start = 0
+    for shape, needed in zip(arrays_shape, needs, strict=True):
+        size = shape[len(lead)] if axis is not None else _size(shape)
+        if needed:
+            part = g[(*lead, slice(start, start + size))]
+            grads.append(part.reshape(shape) if axis is None else part)
+        else:
+            grads.append(None)
+        start += size
+    return grads
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    size = 1
+    for n in shape:
+        size *= n
+    return size
+
+
+@primitive(arrays=_concat_arrays)
+def concat(xp: Namespace, *arrays: Array, axis: int | None = 0) -> Array:
+    """The arrays one after the other along an axis they have; flat ones for the axis None.
+
+    Raises ValueError if their other axes differ.
+
+    >>> concat([Variable([1.0]), Variable([2.0, 3.0])])
+    Variable(array([1., 2., 3.], dtype=float32))
+    """
+    return xp.concat(arrays, axis=axis)
+
+
+def _stack_arrays(g: Any, axis: int, needs: Sequence[bool]) -> list[Any]:
+    lead = _lead(axis, g.ndim)
+    return [g[(*lead, i)] if needed else None for i, needed in enumerate(needs)]
+
+
+@primitive(arrays=_stack_arrays)
+def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
+    """Arrays of one shape along a new axis.
+
+    >>> stack([Variable(1.0), Variable(2.0)])
+    Variable(array([1., 2.], dtype=float32))
+    """
+    first = arrays[0]
+    ndim = first.ndim + 1
+    where = (*_lead(axis, ndim), None)
+    for other in arrays:
+        if other.shape != first.shape:
+            raise ValueError("all arrays must have one shape")
+    return xp.concat([x[where] for x in arrays], axis=axis % ndim)
+
+
+@primitive(x=lambda xp, g, axis: xp.concat(g, axis=axis), outputs=True)
+def split(
+    xp: Namespace, x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0
+) -> tuple[Array, ...]:
+    """Views of consecutive parts along `axis`: so many equal ones, or cut before the indices given.
+
+    Raises ValueError where an axis cannot be cut into equal parts.
+
+    >>> [x.shape for x in split(Variable([1.0, 2.0, 3.0, 4.0]), [1])]
+    [(1,), (3,)]
+    """
+    lead = _lead(axis, x.ndim)
+    size = x.shape[len(lead)]
+    if isinstance(indices_or_sections, int):
+        parts = indices_or_sections
+        if parts < 1 or size % parts:
+            raise ValueError(f"an axis of size {size} has no {parts} equal parts")
+        width = size // parts
+        return tuple([x[(*lead, slice(i * width, (i + 1) * width))] for i in range(parts)])
+    cuts = [0, *map(operator.index, indices_or_sections), size]
+    # As NumPy has it, an index may lie before the previous one or behind the end.
+    slices = [slice(a, b) for a, b in pairwise(cuts)]
+    parts_of = [range(size)[s] for s in slices]
+    if sum(map(len, parts_of)) != size or any(
+        a.stop != b.start for a, b in pairwise(parts_of) if a and b
+    ):
+        raise ValueError("the indices must not decrease")
+    return tuple([x[(*lead, s)] for s in slices])
+
+
+@primitive(x=lambda xp, g, axis: xp.stack(g, axis=axis), outputs=True)
+def unstack_(xp: Namespace, x: Array, *, axis: int = 0) -> tuple[Array, ...]:
+    """`unstack` of an axis that is not empty."""
+    lead = _lead(axis, x.ndim)
+    return tuple([x[(*lead, i)] for i in range(x.shape[len(lead)])])
+
+
+def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+    """The arrays along `axis`, without it.
+
+    >>> a, b = unstack(Variable([1.0, 2.0]))
+    >>> b
+    Variable(array(2., dtype=float32))
+    """
+    x = x if isinstance(x, Variable) else Variable(x)
+    if not x.ndim:
+        raise ValueError("unstack: a 0-d array has no axis to take apart")
+    if -x.ndim <= axis < x.ndim and not x.shape[axis]:
+        return ()
+    return cast(tuple[Variable, ...], unstack_(x, axis))
+
+
+def _pad_x(g: Any, x_shape: tuple[int, ...], pad_width: Sequence[tuple[int, int]]) -> Any:
+    inner = [slice(before, before + n) for n, (before, _) in zip(x_shape, pad_width, strict=True)]
+    return g[tuple(inner)]
+
+
+@primitive(x=_pad_x)
+def pad_(
+    xp: Namespace, x: Array, *, pad_width: Sequence[tuple[int, int]], constant_values: Any = 0
+) -> Array:
+    """`pad` with a pair of widths for every axis."""
+    shape = [n + before + after for n, (before, after) in zip(x.shape, pad_width, strict=True)]
+    inner = [slice(before, before + n) for n, (before, _) in zip(x.shape, pad_width, strict=True)]
+    out = xp.full(tuple(shape), constant_values, dtype=x.dtype)
+    out[tuple(inner)] = x
+    return out
+
+
+def pad(
+    x: Any, pad_width: Any, mode: str = "constant", *, constant_values: complex = 0
+) -> Variable:
+    """`x` with `constant_values` put before and after it along every axis.
+
+    `pad_width` is NumPy's: a number for all sides, a pair (before, after) for all axes, or such a
+    pair for each axis.  Other modes than 'constant' raise NotImplementedError.
+
+    >>> pad(Variable([1.0, 2.0]), (1, 0))
+    Variable(array([0., 1., 2.], dtype=float32))
+    """
+    if mode != "constant":
+        raise NotImplementedError(
+            f"pad: mode {mode!r} is not supported; take or getitem with repeated indices gives "
+            f"other borders"
+        )
+    x = x if isinstance(x, Variable) else Variable(x)
+    return pad_(x, _pairs(pad_width, x.ndim), constant_values)
+
+
+def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
+    try:
+        if isinstance(given, int):
+            pairs = [(given, given)] * ndim
+        else:
+            rows = [(w, w) if isinstance(w, int) else tuple(map(operator.index, w)) for w in given]
+            if all(isinstance(w, int) for w in given):
+                rows = [tuple(given)]  # one pair, or one number, for all axes
+            rows = [row * 2 if len(row) == 1 else row for row in rows]
+            pairs = [(a, b) for a, b in (rows * ndim if len(rows) == 1 else rows)]
+    except (TypeError, ValueError):
+        pairs = []
+    if len(pairs) != ndim or any(a < 0 or b < 0 for a, b in pairs):
+        raise ValueError(
+            f"pad: pad_width is a number, a pair or a pair for each of {ndim} axes, none "
+            f"negative, not {pad_width!r:.80}"
+        )
+    return tuple(pairs)

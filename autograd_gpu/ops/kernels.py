@@ -1,0 +1,28 @@
+"""Steps of ops for which a backend may have a faster form of its own.
+
+A step is written here once, in array functions, for raw arrays and for Variables alike.  Where the
+namespace that it runs in has a function of the same name, that one is called instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def kernel(general: Callable[P, R]) -> Callable[P, R]:
+    """`general(xp, ...)`, or the function of that name in `xp`, which is called without `xp`."""
+    name = general.__name__
+
+    @wraps(general)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        own = getattr(args[0], name, None)
+        if own is None:
+            return general(*args, **kwargs)
+        return own(*args[1:], **kwargs)
+
+    return call  # type: ignore[return-value]

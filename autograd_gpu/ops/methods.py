@@ -1,0 +1,139 @@
+"""Operators and NumPy's methods of Variable, bound to the class here.
+
+Variable itself is below the ops and cannot name them; its class body declares what follows for type
+checkers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autograd_gpu import engine, ops
+from autograd_gpu.primitive import PRIMITIVES
+from autograd_gpu.variable import Variable
+
+# Each operator is the op itself, compiled to return NotImplemented for operands of foreign types,
+# so that these (units, labelled arrays) get their turn.
+BINARY = {
+    "add": "add",
+    "sub": "subtract",
+    "mul": "multiply",
+    "truediv": "divide",
+    "floordiv": "floor_divide",
+    "mod": "remainder",
+    "matmul": "matmul",
+    "and": "bitwise_and",
+    "or": "bitwise_or",
+    "xor": "bitwise_xor",
+    "lshift": "bitwise_left_shift",
+    "rshift": "bitwise_right_shift",
+}
+COMPARISONS = {
+    "eq": "equal",
+    "ne": "not_equal",
+    "lt": "less",
+    "le": "less_equal",
+    "gt": "greater",
+    "ge": "greater_equal",
+}
+UNARY = {
+    "__neg__": "negative",
+    "__pos__": "positive",
+    "__abs__": "abs",
+    "__invert__": "bitwise_invert",
+}
+# Methods with the function's own name and parameters.
+METHODS = (
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "clip",
+    "conj",
+    "cpu",
+    "cuda",
+    "cumulative_sum",
+    "dot",
+    "flatten",
+    "max",
+    "mean",
+    "min",
+    "nonzero",
+    "prod",
+    "ravel",
+    "repeat",
+    "round",
+    "sort",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "to",
+    "var",
+)
+
+
+def _reflected(operator: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    def reflected(self: Variable, other: Any) -> Any:
+        return operator(other, self)
+
+    return reflected
+
+
+def reshape(self: Variable, *shape: Any, **keywords: Any) -> Variable:
+    """The same elements in another shape, given as one tuple or as separate sizes."""
+    return ops.reshape(self, _one_or_many(shape), **keywords)
+
+
+def transpose(self: Variable, *axes: Any) -> Variable:
+    """Axes permuted: reversed by default, or in the given order."""
+    return ops.permute_dims(self, _one_or_many(axes) if axes and axes != (None,) else None)
+
+
+def _one_or_many(values: tuple[Any, ...]) -> Any:
+    return values[0] if len(values) == 1 else values
+
+
+def iterate(self: Variable) -> Iterator[Variable]:
+    """The Variables along the first axis."""
+    if not self.ndim:
+        raise TypeError("iteration over a 0-d Variable")
+    return (self[i] for i in range(len(self)))
+
+
+def _bind() -> None:
+    for name, op in BINARY.items():
+        operator = PRIMITIVES[op].operator
+        setattr(Variable, f"__{name}__", operator)
+        setattr(Variable, f"__r{name}__", _reflected(operator))
+        setattr(Variable, f"__i{name}__", ops.inplace(getattr(ops, op)))
+    for name, op in COMPARISONS.items():
+        setattr(Variable, f"__{name}__", PRIMITIVES[op].operator)
+    for name, op in UNARY.items():
+        setattr(Variable, name, getattr(ops, op))
+    for name in METHODS:
+        setattr(Variable, name, getattr(ops, name))
+    others: dict[str, Any] = {
+        "__pow__": ops.power_operator,
+        "__rpow__": _reflected(ops.power_operator),
+        "__ipow__": ops.inplace(ops.pow),
+        "__getitem__": ops.getitem,
+        "__setitem__": ops.setitem,
+        "__iter__": iterate,
+        "backward": engine.backward,
+        "reshape": reshape,
+        "transpose": transpose,
+        "T": property(ops.permute_dims, doc="The array with its axes reversed."),
+        "mT": property(ops.matrix_transpose, doc="The last two axes swapped."),
+        "real": property(ops.real, doc="The real part."),
+        "imag": property(ops.imag, doc="The imaginary part."),
+    }
+    for name, method in others.items():
+        setattr(Variable, name, method)
+
+
+_bind()

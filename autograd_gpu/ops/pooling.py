@@ -1,0 +1,90 @@
+"""Pooling: maxima and sums over windows, and the linear maps that are their derivatives.
+
+The backend has all of them under the same names.  Arguments are as in `convolution`.
+"""
+
+from __future__ import annotations
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.primitive import primitive
+
+Pair = tuple[int, int]
+Padding = tuple[Pair, Pair]
+
+
+@primitive(
+    x=lambda xp, g, x, y, size, stride, padding, dilation: xp.max_pool2d_spread(
+        g, x, y, size=size, stride=stride, padding=padding, dilation=dilation
+    )
+)
+def max_pool2d(
+    xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding, dilation: Pair
+) -> Array:
+    """The maxima of the windows of `x` [N, C, H, W]; the first of equal ones gets the gradient."""
+    return xp.max_pool2d(x, size=size, stride=stride, padding=padding, dilation=dilation)
+
+
+@primitive(
+    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool2d_gather(
+        g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
+    )
+)
+def max_pool2d_spread(
+    xp: Namespace,
+    gradient: Array,
+    x: Array,
+    pooled: Array,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+) -> Array:
+    """The elements of `gradient` [like pooled] where the windows of `x` have their maxima."""
+    return xp.max_pool2d_spread(
+        gradient, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
+    )
+
+
+@primitive(
+    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool2d_spread(
+        g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
+    )
+)
+def max_pool2d_gather(
+    xp: Namespace,
+    gradient: Array,
+    x: Array,
+    pooled: Array,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+) -> Array:
+    """The elements of `gradient` [like x] at the maxima of the windows of `x`."""
+    return xp.max_pool2d_gather(
+        gradient, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
+    )
+
+
+@primitive(
+    x=lambda xp, g, x_shape, size, stride, padding: xp.sum_pool2d_spread(
+        g, extent=x_shape[2:], size=size, stride=stride, padding=padding
+    )
+)
+def sum_pool2d(xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding) -> Array:
+    """The sums over the windows of `x` [N, C, H, W]; padding is 0."""
+    return xp.sum_pool2d(x, size=size, stride=stride, padding=padding)
+
+
+@primitive(
+    gradient=lambda xp, g, size, stride, padding: xp.sum_pool2d(
+        g, size=size, stride=stride, padding=padding
+    )
+)
+def sum_pool2d_spread(
+    xp: Namespace, gradient: Array, *, extent: Pair, size: Pair, stride: Pair, padding: Padding
+) -> Array:
+    """`gradient`, each element added to its whole window of images [N, C, *extent]."""
+    return xp.sum_pool2d_spread(gradient, extent=extent, size=size, stride=stride, padding=padding)

@@ -1,0 +1,65 @@
+"""Softmax and the logarithms that go with it; nothing in them overflows."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.reductions import Axis, kept, wide
+from autograd_gpu.primitive import primitive
+
+
+def _total(t: Array, axis: Axis) -> Array:
+    adding = wide(t)
+    total = t.sum(axis, adding, None, True)
+    return total if adding is None else total.astype(t.dtype)
+
+
+def _shifted(xp: Namespace, x: Array, axis: Axis) -> Array:
+    """A new array: x minus its largest element."""
+    if not x.ndim:
+        raise ValueError("an array with at least one axis is needed")
+    return x - x.max(axis, None, True)
+
+
+@primitive(x=lambda xp, g, y, axis: y * (g - xp.sum(g * y, axis=axis, keepdims=True)))
+def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
+    """exp(x) / sum(exp(x)) over `axis`.  A row of nothing but -inf gives NaN.
+
+    >>> softmax(Variable([0.0, 0.0]))
+    Variable(array([0.5, 0.5], dtype=float32))
+    """
+    y = _shifted(xp, x, axis)
+    xp.exp(y, y)
+    y /= _total(y, axis)
+    return y
+
+
+@primitive(x=lambda xp, g, y, axis: g - xp.exp(y) * xp.sum(g, axis=axis, keepdims=True))
+def log_softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
+    """log(softmax(x)), accurate where softmax rounds to 0."""
+    y = _shifted(xp, x, axis)
+    y -= xp.log(_total(xp.exp(y), axis))
+    return y
+
+
+def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
+    if not (keepdims or axis is None):
+        shape = kept(x.shape, axis)
+        g, y = xp.reshape(g, shape), xp.reshape(y, shape)
+    return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
+
+
+@primitive(x=_logsumexp)
+def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """log(sum(exp(x))) over `axis`; of nothing but -inf it is -inf, with gradient 0."""
+    largest = x.max(axis, None, True)
+    total = _total(xp.exp(x - xp.where(largest == -math.inf, 0, largest)), axis)
+    # The largest element alone adds 1, unless all are -inf.
+    y = xp.log(xp.maximum(total, 1)) + largest
+    return y if keepdims else xp.squeeze(y, axis=_axes(x, axis))
+
+
+def _axes(x: Array, axis: Axis) -> Axis:
+    return tuple(range(x.ndim)) if axis is None else axis

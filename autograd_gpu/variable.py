@@ -1,0 +1,473 @@
+"""Variable: a value, a gradient slot, and a pointer to the Node that produced the value.
+
+What is computed with Variables (operators, NumPy's methods, backward) is defined in the layers
+above and bound to this class in `autograd_gpu.ops.methods`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from weakref import ReferenceType, ref
+
+from autograd_gpu.backend import Array, backend_of, current_backend, find_backend
+
+if TYPE_CHECKING:
+    from autograd_gpu.graph import AccumulateGrad, Node
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# What getrefcount says of an object that only one container holds.
+_probe = {0: object()}
+ALONE = sys.getrefcount(_probe[0])
+
+DIFFERENTIABLE = "fc"
+"""The dtype kinds that can require a gradient: real and complex floating point."""
+
+_UNSET: dict[str, Any] = {
+    "grad": None,
+    "name": None,
+    "_requires_grad": False,
+    "_accumulator": None,
+    "_hooks": None,
+    "_post_hooks": None,
+}
+_default_dtype: list[Any] = ["float32"]
+
+
+class RemovableHandle(Generic[F]):
+    """Removes a hook that was registered; removing it twice does nothing."""
+
+    __slots__ = ("_hook", "_hooks")
+
+    def __init__(self, hooks: list[F], hook: F) -> None:
+        self._hooks = hooks
+        self._hook = hook
+        hooks.append(hook)
+
+    def remove(self) -> None:
+        """Take the hook off again."""
+        for i, hook in enumerate(self._hooks):
+            if hook is self._hook:
+                del self._hooks[i]
+                return
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """The dtype that Python floats and lists of them get: 'float32' at first.
+
+    >>> set_default_dtype("float64")
+    >>> str(Variable(1.0).dtype)
+    'float64'
+    >>> set_default_dtype("float32")
+    """
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise TypeError(f"the default dtype is a real floating-point dtype, not {dtype!r}")
+    _default_dtype[0] = name
+
+
+def get_default_dtype() -> str:
+    """The name of the dtype that Python floats and lists of them get."""
+    return str(_default_dtype[0])
+
+
+class Variable:
+    """An array that takes part in differentiation.
+
+    Parameters
+    ----------
+    data
+        A NumPy or CuPy array, which is kept and not copied, or a number or (nested) list, which
+        becomes an array of the current backend: floating point in the default dtype (float32),
+        integers in int64, complex numbers in the complex dtype of the same precision.
+    requires_grad
+        Whether `backward` collects a gradient in `.grad`.  Only floating-point and complex dtypes
+        can: others raise TypeError.
+    dtype
+        The dtype of `.value`; the default keeps an array's own.
+    name
+        A label for `repr`, error messages and drawings.
+
+    A Variable has value semantics: `x[i] = v` and `x += y` change this Variable only, never an
+    array or another Variable that shared its memory before.
+
+    >>> x = Variable([1.0, 2.0, 3.0], requires_grad=True)
+    >>> (x * x).sum().backward()
+    >>> x.grad
+    array([2., 4., 6.], dtype=float32)
+    """
+
+    # An op sets only what differs from the defaults in _UNSET; reading an unset slot ends in
+    # __getattr__.  That saves five stores for each result.
+    __slots__ = (
+        "__weakref__",
+        "_accumulator",
+        "_hooks",
+        "_post_hooks",
+        "_requires_grad",
+        "grad",
+        "grad_fn",
+        "name",
+        "value",
+    )
+
+    value: Array
+    grad: Array | None
+    grad_fn: Node | None
+    name: str | None
+    _requires_grad: bool
+    _accumulator: ReferenceType[AccumulateGrad] | None
+    _hooks: list[Callable[[Any], Any]] | None
+    _post_hooks: list[Callable[[Variable], None]] | None
+
+    __hash__ = object.__hash__
+
+    def __init__(
+        self,
+        data: Any,
+        requires_grad: bool = False,
+        *,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        self.value = as_value(data, dtype)
+        self.grad_fn = None
+        self._requires_grad = False
+        if name is not None:
+            self.name = name
+        if requires_grad:
+            self.requires_grad = True
+
+    def __getattr__(self, attribute: str) -> Any:
+        try:
+            return _UNSET[attribute]
+        except KeyError:
+            raise AttributeError(f"Variable has no attribute {attribute!r}") from None
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether a gradient flows to or through this Variable.  Can be set on leaves."""
+        return self.grad_fn is not None or self._requires_grad
+
+    @requires_grad.setter
+    def requires_grad(self, flag: bool) -> None:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                f"requires_grad can be changed on leaves only; this is the result of "
+                f"{self.grad_fn.name}, use .detach() to get a leaf"
+            )
+        if flag and self.value.dtype.kind not in DIFFERENTIABLE and not _is_bfloat16(self.value):
+            raise TypeError(
+                f"only floating-point and complex Variables can require a gradient, "
+                f"this one is {self.value.dtype}; use .astype('float32') or dtype='float32'"
+            )
+        self._requires_grad = bool(flag)
+        if flag:  # the engine reads these for every leaf
+            self.grad = self.grad
+            self._accumulator = None
+            self._hooks = self._hooks
+            self._post_hooks = self._post_hooks
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no recorded op produced this Variable."""
+        return self.grad_fn is None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.value.shape  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        return self.value.ndim  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        return self.value.size  # type: ignore[no-any-return]
+
+    @property
+    def itemsize(self) -> int:
+        return self.value.itemsize  # type: ignore[no-any-return]
+
+    @property
+    def nbytes(self) -> int:
+        return self.value.nbytes  # type: ignore[no-any-return]
+
+    @property
+    def dtype(self) -> Any:
+        return self.value.dtype
+
+    @property
+    def device(self) -> Any:
+        """'cpu', or the CUDA device."""
+        return backend_of(self.value).device(self.value)
+
+    def zero_grad(self) -> None:
+        """Forget the gradient: `.grad` is None afterwards."""
+        self.grad = None
+
+    def detach(self) -> Variable:
+        """A leaf with the same value that no gradient flows through."""
+        return Variable(self.value)
+
+    def numpy(self) -> Any:
+        """A NumPy copy of the value; waits for the device."""
+        return backend_of(self.value).to_host(self.value)
+
+    def item(self) -> Any:
+        """The value of a Variable of one element as a Python number; waits for the device."""
+        if self.size != 1:
+            raise ValueError(f"item: one element is needed, the shape is {self.shape}")
+        return self.value.item()
+
+    def tolist(self) -> Any:
+        """The value as nested lists of Python numbers; waits for the device."""
+        return self.value.tolist()
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> RemovableHandle[Callable[[Any], Any]]:
+        """Call `hook(gradient)` each time a gradient for this Variable is complete.
+
+        What it returns, unless None, takes the gradient's place: an array of the same shape and
+        dtype.  The handle's `remove()` takes the hook off again.
+        """
+        if self.grad_fn is not None:
+            return self.grad_fn.register_prehook(hook)
+        if not self._requires_grad:
+            raise RuntimeError("register_hook: this Variable does not require a gradient")
+        if self._hooks is None:
+            self._hooks = []
+        return RemovableHandle(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(
+        self, hook: Callable[[Variable], None]
+    ) -> RemovableHandle[Callable[[Variable], None]]:
+        """Call `hook(variable)` as soon as a backward has added into this leaf's `.grad`.
+
+        Such a leaf's gradient is written while the backward still runs, so an error later in the
+        same backward does not take it back.
+        """
+        if self.grad_fn is not None or not self._requires_grad:
+            raise RuntimeError(
+                "register_post_accumulate_grad_hook: only leaves that require a gradient "
+                "accumulate one; use register_hook or retain_grad"
+            )
+        if self._post_hooks is None:
+            self._post_hooks = []
+        return RemovableHandle(self._post_hooks, hook)
+
+    def retain_grad(self) -> None:
+        """Keep the gradient of this result in `.grad` too.  Leaves keep theirs anyway."""
+        if self.grad_fn is not None:
+            self.grad_fn.keep_gradient_for(ref(self))
+        elif not self._requires_grad:
+            raise RuntimeError("retain_grad: this Variable does not require a gradient")
+
+    def __len__(self) -> int:
+        if not self.value.ndim:
+            raise TypeError("len() of a 0-d Variable")
+        return len(self.value)
+
+    def __bool__(self) -> bool:
+        return bool(self.value)
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __int__(self) -> int:
+        return int(self.value)
+
+    def __complex__(self) -> complex:
+        return complex(self.value)
+
+    def __index__(self) -> int:
+        if self.value.ndim or self.value.dtype.kind not in "iu":
+            raise TypeError(
+                f"only 0-d integer Variables can be an index, not {self.dtype} of shape "
+                f"{self.shape}"
+            )
+        return int(self.value)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.ndim else format(str(self), spec)
+
+    def __repr__(self) -> str:
+        parts = [repr(self.value)]
+        if self.grad_fn is not None:
+            parts.append(f"grad_fn={self.grad_fn.name}")
+        elif self._requires_grad:
+            parts.append("requires_grad=True")
+        if self.name is not None:
+            parts.append(f"name={self.name!r}")
+        return f"Variable({', '.join(parts)})"
+
+    def __reduce__(self) -> Any:
+        if self.grad_fn is not None:
+            raise TypeError("a result of recorded ops can't be pickled; pickle x.detach()")
+        return _restored, (self.value, self._requires_grad, self.name, self.grad)
+
+    def __copy__(self) -> Variable:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Variable:
+        if self.grad_fn is not None:
+            raise RuntimeError(
+                f"a result of recorded ops ({self.grad_fn.name}) can't be copied with its graph; "
+                f"copy x.detach() instead"
+            )
+        other = type(self)(self.value.copy())
+        other._requires_grad = self._requires_grad
+        other.name = self.name
+        other.grad = None if self.grad is None else self.grad.copy()
+        memo[id(self)] = other
+        return other
+
+    def writable(self) -> Array:
+        """This Variable's buffer, to be written into in place.
+
+        Where anything else holds the buffer (a saved tensor, a view, a user's name), the Variable
+        gets a copy of its own first; that is what gives it value semantics.
+        """
+        if sys.getrefcount(self.value) != ALONE or backend_of(self.value).is_shared(self.value):
+            self.value = self.value.copy()
+        return self.value
+
+    if TYPE_CHECKING:
+        # Bound in autograd_gpu.ops.methods.
+        T: Variable
+        mT: Variable
+        real: Variable
+        imag: Variable
+
+        def backward(self, grad: Any = None, *, retain_graph: bool = False) -> None: ...
+        def __iter__(self) -> Iterator[Variable]: ...
+        def __getitem__(self, index: Any) -> Variable: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+        def __neg__(self) -> Variable: ...
+        def __pos__(self) -> Variable: ...
+        def __abs__(self) -> Variable: ...
+        def __invert__(self) -> Variable: ...
+        def __add__(self, other: Any) -> Variable: ...
+        def __radd__(self, other: Any) -> Variable: ...
+        def __sub__(self, other: Any) -> Variable: ...
+        def __rsub__(self, other: Any) -> Variable: ...
+        def __mul__(self, other: Any) -> Variable: ...
+        def __rmul__(self, other: Any) -> Variable: ...
+        def __truediv__(self, other: Any) -> Variable: ...
+        def __rtruediv__(self, other: Any) -> Variable: ...
+        def __floordiv__(self, other: Any) -> Variable: ...
+        def __rfloordiv__(self, other: Any) -> Variable: ...
+        def __mod__(self, other: Any) -> Variable: ...
+        def __rmod__(self, other: Any) -> Variable: ...
+        def __pow__(self, other: Any) -> Variable: ...
+        def __rpow__(self, other: Any) -> Variable: ...
+        def __matmul__(self, other: Any) -> Variable: ...
+        def __rmatmul__(self, other: Any) -> Variable: ...
+        def __and__(self, other: Any) -> Variable: ...
+        def __rand__(self, other: Any) -> Variable: ...
+        def __or__(self, other: Any) -> Variable: ...
+        def __ror__(self, other: Any) -> Variable: ...
+        def __xor__(self, other: Any) -> Variable: ...
+        def __rxor__(self, other: Any) -> Variable: ...
+        def __lshift__(self, other: Any) -> Variable: ...
+        def __rlshift__(self, other: Any) -> Variable: ...
+        def __rshift__(self, other: Any) -> Variable: ...
+        def __rrshift__(self, other: Any) -> Variable: ...
+        def __eq__(self, other: Any) -> Variable: ...  # type: ignore[override]
+        def __ne__(self, other: Any) -> Variable: ...  # type: ignore[override]
+        def __lt__(self, other: Any) -> Variable: ...
+        def __le__(self, other: Any) -> Variable: ...
+        def __gt__(self, other: Any) -> Variable: ...
+        def __ge__(self, other: Any) -> Variable: ...
+        def all(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def any(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def argmax(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def argmin(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def argsort(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def astype(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def clip(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def conj(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def cpu(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def cuda(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def dot(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def flatten(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def max(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def mean(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def min(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def prod(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def ravel(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def repeat(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def reshape(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def round(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def sort(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def squeeze(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def std(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def sum(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def swapaxes(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def take(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def to(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def transpose(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def var(self, *args: Any, **kwargs: Any) -> Variable: ...
+
+
+def _restored(value: Array, requires_grad: bool, name: str | None, grad: Array) -> Variable:
+    variable = Variable(value, requires_grad, name=name)
+    variable.grad = grad
+    return variable
+
+
+def as_value(data: Any, dtype: Any = None) -> Array:
+    """`data` as an array of its own backend, or of the current one for numbers and lists."""
+    backend = find_backend(data)
+    if backend is not None:
+        if dtype is None and type(data) is backend.array_type:
+            return data
+        return backend.asarray(data, dtype)
+    if isinstance(data, Variable):
+        raise TypeError("Variable(data): data is a Variable already; use .detach() for a new leaf")
+    if not isinstance(data, (bool, int, float, complex, list, tuple)):
+        raise TypeError(
+            f"Variable(data): expected a NumPy or CuPy array, a number or a list, "
+            f"got {type(data).__name__}"
+        )
+    return from_python(data, dtype)
+
+
+def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
+    """An array from Python numbers and lists, in the default dtype unless `dtype` says other."""
+    backend = backend or current_backend()
+    data = _unwrapped(data)
+    value = backend.asarray(data, dtype)
+    if dtype is None and _only_python_numbers(data):
+        if value.dtype.kind == "f":
+            value = backend.asarray(value, _default_dtype[0])
+        elif value.dtype.kind == "c":
+            value = backend.asarray(
+                value, "complex128" if _default_dtype[0] == "float64" else "complex64"
+            )
+    if value.dtype.kind not in "biufcV":
+        raise TypeError(f"expected numbers, got {value.dtype}: {data!r:.80}")
+    return value
+
+
+def _unwrapped(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        return [_unwrapped(item) for item in data]
+    if isinstance(data, Variable):
+        if data.requires_grad:
+            raise TypeError(
+                "a list of Variables that require gradients would lose them; use stack or concat"
+            )
+        return data.value
+    return data
+
+
+def _only_python_numbers(data: Any) -> bool:
+    if isinstance(data, list):
+        return all(map(_only_python_numbers, data))
+    return isinstance(data, (bool, int, float, complex)) and not hasattr(data, "dtype")
+
+
+def _is_bfloat16(value: Array) -> bool:
+    return bool(value.dtype.name == "bfloat16")

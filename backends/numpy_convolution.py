@@ -1,0 +1,210 @@
+"""Convolution for NumPy: blocks of images are unfolded into columns and multiplied by BLAS.
+
+With stride 1 the unfolded rows are cut from the flattened padded image, so that a row is one long
+copy: the kernel element (i, j) sees the image shifted by i * width + j.  Such a row also holds
+kernel positions across the right edge; they are computed and dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.scratch import scratch
+
+Array = np.ndarray[Any, Any]
+Pair = tuple[int, int]
+Padding = tuple[Pair, Pair]
+
+BLOCK = 2 << 20
+"""Bytes of columns worked on at a time; measured to be best from 1 to 4 MiB."""
+
+_as_strided = np.lib.stride_tricks.as_strided
+
+
+class _Layout:
+    """How images [N, C, H, W] and outputs [N, O, out_h, out_w] are laid out for BLAS.
+
+    columns: [n, groups, C / groups * kh * kw, length]; results: [n, groups, O / groups, length].
+    """
+
+    def __init__(
+        self,
+        x_shape: tuple[int, ...],
+        size: Pair,
+        stride: Pair,
+        padding: Padding,
+        dilation: Pair,
+        groups: int,
+        dtype: np.dtype[Any],
+    ) -> None:
+        self.n, self.c, self.h, self.w = x_shape
+        self.size, self.stride, self.dilation, self.groups = size, stride, dilation, groups
+        (self.top, bottom), (self.left, right) = padding
+        self.full_h, self.full_w = self.h + self.top + bottom, self.w + self.left + right
+        self.out_h, self.out_w = (
+            (full - d * (k - 1) - 1) // s + 1
+            for full, k, s, d in zip(
+                (self.full_h, self.full_w), size, stride, dilation, strict=True
+            )
+        )
+        self.dtype = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == "f" else dtype
+        self.is_plain = size == (1, 1) == stride and padding == ((0, 0), (0, 0))
+        self.is_flat = stride == (1, 1) and 2 * self.full_w <= 3 * self.out_w
+        self.row = self.full_w if self.is_flat else self.out_w
+        self.length = self.out_h * self.row
+        self.rows = self.c // groups * prod(size)
+
+    def blocks(self) -> Iterator[slice]:
+        """Slices over the images, of about BLOCK bytes of columns each."""
+        per_image = self.groups * self.rows * self.length * self.dtype.itemsize
+        n = max(1, BLOCK // max(1, per_image))
+        return (slice(i, min(i + n, self.n)) for i in range(0, self.n, n))
+
+    def padded(self, n: int) -> tuple[Array, Array]:
+        """Zeroed scratch memory for `n` padded images, flat with some slack, and their inside."""
+        area = self.full_h * self.full_w
+        slack = self.dilation[1] * (self.size[1] - 1)
+        flat = scratch("padded", (n, self.c, area + slack), self.dtype)
+        flat.fill(0)
+        images = flat[:, :, :area].reshape(n, self.c, self.full_h, self.full_w)
+        inside = images[:, :, self.top : self.top + self.h, self.left : self.left + self.w]
+        return flat, inside
+
+    def columns(self, x: Array) -> Array:
+        """The unfolded images `x` [n, C, H, W]."""
+        n = len(x)
+        if self.is_plain and x.dtype == self.dtype:
+            return x.reshape(n, self.groups, self.rows, self.length)
+        (kh, kw), (dh, dw), (sh, sw) = self.size, self.dilation, self.stride
+        flat, inside = self.padded(n)
+        inside[...] = x
+        image, channel, item = flat.strides
+        down = item * self.full_w
+        shape: tuple[int, ...] = (n, self.c, kh, kw, self.length)
+        strides: tuple[int, ...] = (image, channel, dh * down, dw * item, item)
+        if not self.is_flat:
+            shape = (*shape[:-1], self.out_h, self.out_w)
+            strides = (*strides[:-1], sh * down, sw * item)
+        columns = scratch("columns", shape, self.dtype)
+        columns[...] = _as_strided(flat, shape, strides)
+        return columns.reshape(n, self.groups, self.rows, self.length)
+
+    def fold(self, columns: Array, out: Array) -> None:
+        """The transpose of `columns`: add each column where it came from, into `out`."""
+        n = len(out)
+        (kh, kw), (dh, dw), (sh, sw) = self.size, self.dilation, self.stride
+        flat, inside = self.padded(n)
+        width = self.full_w
+        if self.is_flat:
+            columns = columns.reshape(n, self.c, kh, kw, self.length)
+            for i in range(kh):
+                for j in range(kw):
+                    start = i * dh * width + j * dw
+                    target = flat[:, :, start : start + self.length]
+                    np.add(target, columns[:, :, i, j], target)
+        else:
+            columns = columns.reshape(n, self.c, kh, kw, self.out_h, self.out_w)
+            images = flat[:, :, : self.full_h * width].reshape(n, self.c, self.full_h, width)
+            for i in range(kh):
+                for j in range(kw):
+                    y, x = i * dh, j * dw
+                    target = images[
+                        :, :, y : y + sh * self.out_h : sh, x : x + sw * self.out_w : sw
+                    ]
+                    target = target[:, :, : self.out_h, : self.out_w]
+                    np.add(target, columns[:, :, i, j], target)
+        out[...] = inside
+
+    def results(self, g: Array) -> Array:
+        """Outputs `g` [n, O, out_h, out_w] in the layout of results; 0 where they are dropped."""
+        n, o = g.shape[:2]
+        shape = (n, self.groups, o // self.groups, self.length)
+        if self.row == self.out_w and g.dtype == self.dtype:
+            return np.ascontiguousarray(g).reshape(shape)
+        rows = scratch("results", (n, o, self.out_h, self.row), self.dtype)
+        rows[..., self.out_w :] = 0
+        rows[..., : self.out_w] = g
+        return rows.reshape(shape)
+
+
+def conv2d(
+    x: Array,
+    weight: Array,
+    bias: Array | None = None,
+    *,
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+    groups: int,
+) -> Array:
+    """`x` [N, C, H, W] correlated with `weight` [O, C / groups, kh, kw], plus `bias` [O]."""
+    dtype = np.result_type(x, weight) if bias is None else np.result_type(x, weight, bias)
+    o = len(weight)
+    layout = _Layout(x.shape, weight.shape[2:], stride, padding, dilation, groups, dtype)
+    kernels = np.ascontiguousarray(weight, layout.dtype).reshape(groups, o // groups, layout.rows)
+    y = np.empty((layout.n, o, layout.out_h, layout.out_w), dtype)
+    added = 0 if bias is None else bias.reshape(o, 1, 1)
+    for block in layout.blocks():
+        columns = layout.columns(x[block])
+        n = len(columns)
+        rows = scratch("results", (n, groups, o // groups, layout.length), layout.dtype)
+        np.matmul(kernels, columns, rows)
+        rows = rows.reshape(n, o, layout.out_h, layout.row)[..., : layout.out_w]
+        np.add(rows, added, y[block], casting="same_kind")
+    return y
+
+
+def conv2d_input(
+    g: Array,
+    weight: Array,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+    groups: int,
+) -> Array:
+    """The gradient for `x` [N, C, *size] of `conv2d`, from that of its output, `g`."""
+    dtype = np.result_type(g, weight)
+    o, c = len(weight), weight.shape[1] * groups
+    x_shape = (len(g), c, *size)
+    layout = _Layout(x_shape, weight.shape[2:], stride, padding, dilation, groups, dtype)
+    kernels = weight.astype(layout.dtype).reshape(groups, o // groups, layout.rows)
+    transposed = np.ascontiguousarray(kernels.swapaxes(1, 2))
+    out = np.empty(x_shape, dtype)
+    for block in layout.blocks():
+        results = layout.results(g[block])
+        shape = (len(results), groups, layout.rows, layout.length)
+        if layout.is_plain and dtype == layout.dtype:
+            np.matmul(transposed, results, out[block].reshape(shape))
+            continue
+        columns = scratch("columns", shape, layout.dtype)
+        np.matmul(transposed, results, columns)
+        layout.fold(columns, out[block])
+    return out
+
+
+def conv2d_weight(
+    x: Array,
+    g: Array,
+    *,
+    size: Pair,
+    stride: Pair,
+    padding: Padding,
+    dilation: Pair,
+    groups: int,
+) -> Array:
+    """The gradient for `weight` [O, C / groups, *size] of `conv2d`, from that of its output."""
+    dtype = np.result_type(x, g)
+    o = g.shape[1]
+    layout = _Layout(x.shape, size, stride, padding, dilation, groups, dtype)
+    total = np.zeros((groups, o // groups, layout.rows), layout.dtype)
+    for block in layout.blocks():
+        results = layout.results(g[block])
+        columns = layout.columns(x[block])
+        total += np.add.reduce(np.matmul(results, columns.swapaxes(2, 3)), 0)
+    return total.astype(dtype, copy=False).reshape(o, x.shape[1] // groups, *size)

@@ -1,0 +1,54 @@
+"""Functions of NumPy whose overhead on small arrays is worth avoiding."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Axis = int | tuple[int, ...] | None
+
+# A copy of so few elements costs less than the view that np.broadcast_to makes.
+SMALL = 4096
+
+
+def sum_(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """np.sum without its two Python calls."""
+    return x.sum(axis, dtype, None, keepdims)
+
+
+def mean(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """np.mean; the sum over the number of elements."""
+    if dtype is None and x.dtype.kind == "f" and x.dtype.itemsize > 2:
+        total = x.sum(axis, None, None, keepdims)
+        if total.size:
+            return total / (x.size // total.size)
+    return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims)
+
+
+def var(x: Any, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Any:
+    """np.var with the array API's `correction`."""
+    if x.dtype.kind == "f" and x.dtype.itemsize > 2:
+        total = x.sum(axis, None, None, True)
+        if total.size and x.size:
+            n = x.size // total.size
+            x = x - total / n
+            x *= x
+            return x.sum(axis, None, None, keepdims) / max(n - correction, 0)
+    return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)  # type: ignore[call-overload]
+
+
+def std(x: Any, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Any:
+    """The square root of `var`."""
+    return np.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
+
+
+def broadcast_to(x: Any, shape: tuple[int, ...]) -> Array:
+    """np.broadcast_to, but for small shapes a copy."""
+    if shape.__class__ is tuple and x.ndim <= len(shape) and math.prod(shape) <= SMALL:
+        y = np.empty(shape, x.dtype)
+        y[...] = x
+        return y
+    return np.broadcast_to(x, shape)

@@ -1,0 +1,256 @@
+"""The programs that are compared, and how a row's forward becomes a step for each of them."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from functools import partial
+from types import ModuleType, SimpleNamespace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from rows import Row
+
+Step = Callable[[], Sequence[Any]]
+
+
+def optional(name: str) -> ModuleType | None:
+    """The module, or None where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+class MissingModule:
+    """Stands in for a package that is not installed, so that asking it for a name says so."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"{self.__name__} is not installed", name=name, obj=self)
+
+
+ag: Any = optional("autograd_gpu") or MissingModule("autograd_gpu")
+torch: Any = optional("torch")
+mygrad: Any = optional("mygrad")
+hips: Any = optional("autograd")
+hips_numpy: Any = optional("autograd.numpy")
+
+PROGRAMS = {
+    "ours": "autograd_gpu",
+    "numpy": "NumPy by hand",
+    "torch": "PyTorch",
+    "autograd": "autograd",
+    "mygrad": "MyGrad",
+}
+MODULES = {"ours": ag, "numpy": np, "torch": torch, "autograd": hips, "mygrad": mygrad}
+
+
+class Program(NamedTuple):
+    """A step to be timed and the context that it runs in."""
+
+    step: Step
+    context: Callable[[], AbstractContextManager[Any]] = nullcontext
+
+
+def build(row: Row, program: str, data: SimpleNamespace) -> Program:
+    """The row's step for a program; it owns `data` and may write into it."""
+    return BUILDERS[program](row, data)
+
+
+def host(value: Any) -> np.ndarray:
+    """A NumPy copy of whatever a program's step returned."""
+    if isinstance(value, np.ndarray | np.generic):
+        return np.array(value)
+    if torch is not None and isinstance(value, torch.Tensor):
+        return value.detach().numpy().copy()
+    if mygrad is not None and isinstance(value, mygrad.Tensor):
+        return np.array(value.data)
+    return np.array(getattr(value, "value", value))
+
+
+def by_hand(row: Row, data: SimpleNamespace) -> Program:
+    return Program(row.by_hand(data))
+
+
+def ours(row: Row, data: SimpleNamespace) -> Program:
+    leaves = [ag.Variable(getattr(data, name), requires_grad=True) for name in row.leaves]
+    run = partial(row.ours, _convert(data, ag.Variable), *leaves)
+    if row.mode == "no_grad":
+        return Program(lambda: [run()], ag.no_grad)
+    if row.mode == "forward":
+        return Program(lambda: [run()])
+    upstream = [data.g] if hasattr(data, "g") else []
+    if row.optimiser is not None:
+        name, lr = row.optimiser
+        optimiser = (ag.optim.SGD if name == "sgd" else ag.optim.Adam)(leaves, lr=lr)
+
+        def train() -> Sequence[Any]:
+            optimiser.zero_grad()
+            run().backward()
+            optimiser.step()
+            return [v.grad for v in leaves] + leaves
+
+        return Program(train)
+
+    def step() -> Sequence[Any]:
+        for v in leaves:
+            v.zero_grad()
+        run().backward(*upstream)
+        return [v.grad for v in leaves]
+
+    return Program(step)
+
+
+def pytorch(row: Row, data: SimpleNamespace) -> Program:
+    tensors = _convert(data, torch.from_numpy, integers=torch.from_numpy)
+    leaves = [getattr(tensors, name).requires_grad_() for name in row.leaves]
+    run = partial(row.torch, tensors, *leaves)
+    if row.mode == "no_grad":
+        return Program(lambda: [run()], torch.no_grad)
+    if row.mode == "forward":
+        return Program(lambda: [run()])
+    upstream = [tensors.g] if hasattr(data, "g") else []
+    if row.optimiser is not None:
+        name, lr = row.optimiser
+        optimiser = (torch.optim.SGD if name == "sgd" else torch.optim.Adam)(leaves, lr=lr)
+
+        def train() -> Sequence[Any]:
+            optimiser.zero_grad()
+            run().backward()
+            optimiser.step()
+            return [v.grad for v in leaves] + leaves
+
+        return Program(train)
+
+    def step() -> Sequence[Any]:
+        for v in leaves:
+            v.grad = None
+        run().backward(*upstream)
+        return [v.grad for v in leaves]
+
+    return Program(step)
+
+
+def hips_autograd(row: Row, data: SimpleNamespace) -> Program:
+    leaves = [getattr(data, name) for name in row.leaves]
+    argnums = tuple(range(len(leaves))) if len(leaves) > 1 else 0
+    forward = partial(row.autograd, hips_numpy, data)
+    if row.mode == "no_grad":
+        return Program(lambda: [forward(*leaves)])
+    record = hips.make_vjp(forward, argnums)
+    if row.mode == "forward":
+        return Program(lambda: [record(*leaves)[1]])
+    if hasattr(data, "g"):
+
+        def step() -> Sequence[Any]:
+            gradients = record(*leaves)[0](data.g)
+            return gradients if argnums else [gradients]
+
+        return Program(step)
+    value_and_grad = hips.value_and_grad(forward, argnums)
+    update = numpy_optimiser(row, leaves)
+
+    def train() -> Sequence[Any]:
+        _, gradients = value_and_grad(*leaves)
+        gradients = list(gradients) if argnums else [gradients]
+        return update(gradients)
+
+    return Program(train)
+
+
+def my_grad(row: Row, data: SimpleNamespace) -> Program:
+    leaves = [mygrad.tensor(getattr(data, name), copy=False) for name in row.leaves]
+    run = partial(row.mygrad, mygrad, data, *leaves)
+    if row.mode == "no_grad":
+        return Program(lambda: [run()], lambda: mygrad.no_autodiff)
+    if row.mode == "forward":
+        return Program(lambda: [run()])
+    upstream = [data.g] if hasattr(data, "g") else []
+    update = numpy_optimiser(row, [v.data for v in leaves])
+
+    def step() -> Sequence[Any]:
+        for v in leaves:
+            v.null_grad()
+        run().backward(*upstream)
+        return update([v.grad for v in leaves])
+
+    return Program(step)
+
+
+BUILDERS = {
+    "ours": ours,
+    "numpy": by_hand,
+    "torch": pytorch,
+    "autograd": hips_autograd,
+    "mygrad": my_grad,
+}
+
+
+def numpy_optimiser(row: Row, leaves: list[np.ndarray]) -> Callable[[list[Any]], Sequence[Any]]:
+    """The update for programs that bring no optimiser: changes `leaves` in place."""
+    if row.optimiser is None:
+        return lambda gradients: gradients
+    name, lr = row.optimiser
+    if name == "sgd":
+
+        def descend(gradients: list[Any]) -> Sequence[Any]:
+            for p, g in zip(leaves, gradients, strict=True):
+                p -= lr * g
+            return gradients + leaves
+
+        return descend
+    adam = Adam(leaves, lr)
+
+    def update(gradients: list[Any]) -> Sequence[Any]:
+        adam(gradients)
+        return gradients + leaves
+
+    return update
+
+
+class Adam:
+    """Adam on NumPy arrays, in place and with two scratch buffers per parameter."""
+
+    def __init__(self, parameters: list[np.ndarray], lr: float) -> None:
+        self.parameters, self.lr, self.t = parameters, lr, 0
+        # m, v and two scratch arrays
+        self.state = [(np.zeros_like(p), np.zeros_like(p), p.copy(), p.copy()) for p in parameters]
+
+    def __call__(self, gradients: Sequence[np.ndarray]) -> None:
+        beta1, beta2, eps = 0.9, 0.999, 1e-8
+        self.t += 1
+        correct1, correct2 = 1 - beta1**self.t, 1 - beta2**self.t
+        for p, g, (m, v, a, b) in zip(self.parameters, gradients, self.state, strict=True):
+            np.multiply(g, 1 - beta1, out=a)
+            m *= beta1
+            m += a
+            np.multiply(g, g, out=a)
+            a *= 1 - beta2
+            v *= beta2
+            v += a
+            np.multiply(v, 1 / correct2, out=a)
+            np.sqrt(a, out=a)
+            a += eps
+            np.divide(m, a, out=b)
+            b *= self.lr / correct1
+            p -= b
+
+
+def _convert(
+    data: SimpleNamespace,
+    floats: Callable[[np.ndarray], Any],
+    integers: Callable[[np.ndarray], Any] = lambda array: array,
+) -> SimpleNamespace:
+    """The data with its arrays converted; numbers and tuples stay."""
+    converted = {}
+    for name, value in vars(data).items():
+        if isinstance(value, np.ndarray):
+            value = (floats if value.dtype.kind == "f" else integers)(value)
+        converted[name] = value
+    return SimpleNamespace(**converted)

@@ -1,0 +1,226 @@
+"""Operations on large arrays: GELU, softmax cross-entropy, layer norm, embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from peers import Step, ag, torch
+from rows import Data, Row, normal
+from rows_mlp import log_softmax
+
+GELU_SLOPE, GELU_CUBE = 0.7978845608028654, 0.044715  # sqrt(2 / pi), and the cube's coefficient
+
+
+def blocks(n: int, size: int) -> Iterator[slice]:
+    """Slices of at most `size`: by hand one works in pieces that stay in the cache."""
+    return (slice(i, min(i + size, n)) for i in range(0, n, size))
+
+
+def gelu(xp: Any, x: Any) -> Any:
+    """The tanh form in NumPy's spelling."""
+    return 0.5 * x * (1 + xp.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x)))
+
+
+def layer_norm(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    """Over the last axis, in NumPy's spelling."""
+    x = x - xp.mean(x, axis=-1, keepdims=True)
+    return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w + b
+
+
+class Gelu(Row):
+    name, family = "GELU (tanh form), 1,000,000 numbers", "large arrays"
+    leaves = ("x",)
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        n = 100 if small else 1_000_000
+        return Data(x=normal(rng, dtype, n), g=normal(rng, dtype, n))
+
+    def by_hand(self, d: Data) -> Step:
+        size = 65_536
+        y, grad = np.empty_like(d.x), np.empty_like(d.x)
+        t, u = np.empty(size, d.x.dtype), np.empty(size, d.x.dtype)
+        saved = np.empty_like(d.x)  # tanh(...), which the backward needs again
+
+        def step() -> list[np.ndarray]:
+            for s in blocks(d.x.size, size):
+                x, a, th = d.x[s], t[: s.stop - s.start], saved[s]
+                np.multiply(x, x, out=a)
+                a *= GELU_SLOPE * GELU_CUBE
+                a += GELU_SLOPE
+                a *= x
+                np.tanh(a, out=th)
+                np.add(th, 1, out=a)
+                a *= x
+                np.multiply(a, 0.5, out=y[s])
+            for s in blocks(d.x.size, size):
+                x, th = d.x[s], saved[s]
+                a, b = t[: s.stop - s.start], u[: s.stop - s.start]
+                np.multiply(x, x, out=a)
+                a *= 3 * GELU_SLOPE * GELU_CUBE
+                a += GELU_SLOPE
+                a *= x  # x times the derivative of tanh's argument
+                np.multiply(th, th, out=b)
+                np.subtract(1, b, out=b)
+                a *= b
+                a += th
+                a += 1
+                a *= 0.5
+                np.multiply(a, d.g[s], out=grad[s])
+            return [grad]
+
+        return step
+
+    def ours(self, d: Data, x: Any) -> Any:
+        return ag.nn.functional.gelu(x, approximate="tanh")
+
+    def torch(self, d: Data, x: Any) -> Any:
+        return torch.nn.functional.gelu(x, approximate="tanh")
+
+    def formula(self, xp: Any, d: Data, x: Any) -> Any:
+        return gelu(xp, x)
+
+
+class CrossEntropy(Row):
+    name, family = "softmax cross-entropy, 4096x1000", "large arrays"
+    leaves = ("x",)
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        n, k = (8, 5) if small else (4096, 1000)
+        return Data(x=normal(rng, dtype, n, k), labels=rng.integers(0, k, n))
+
+    def by_hand(self, d: Data) -> Step:
+        n = len(d.x)
+        ones = np.ones(d.x.shape[1], d.x.dtype)
+        grad = np.empty_like(d.x)
+
+        def step() -> list[np.ndarray]:
+            loss = 0.0
+            for s in blocks(n, 256):
+                z, labels = grad[s], d.labels[s]
+                rows = np.arange(len(labels))
+                np.subtract(d.x[s], d.x[s].max(1, keepdims=True), out=z)
+                picked = z[rows, labels]
+                np.exp(z, out=z)
+                total = z @ ones  # BLAS adds faster than np.sum
+                loss += float((np.log(total) - picked).sum())
+                z *= (1 / (n * total))[:, None]
+                z[rows, labels] -= 1 / n
+            return [grad]
+
+        return step
+
+    def ours(self, d: Data, x: Any) -> Any:
+        return ag.nn.functional.cross_entropy(x, d.labels)
+
+    def torch(self, d: Data, x: Any) -> Any:
+        return torch.nn.functional.cross_entropy(x, d.labels)
+
+    def autograd(self, xp: Any, d: Data, x: Any) -> Any:
+        return -xp.mean(log_softmax(xp, x)[np.arange(len(d.labels)), d.labels])
+
+    def mygrad(self, xp: Any, d: Data, x: Any) -> Any:
+        return xp.nnet.softmax_crossentropy(x, d.labels)
+
+
+class LayerNorm(Row):
+    name, family = "layer norm, 8192x512", "large arrays"
+    leaves = ("x", "w", "b")
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        n, k = (8, 5) if small else (8192, 512)
+        return Data(
+            x=normal(rng, dtype, n, k),
+            w=normal(rng, dtype, k),
+            b=normal(rng, dtype, k),
+            g=normal(rng, dtype, n, k),
+        )
+
+    def by_hand(self, d: Data) -> Step:
+        (n, k), size = d.x.shape, 256
+        y, normed, grad = np.empty_like(d.x), np.empty_like(d.x), np.empty_like(d.x)
+        inverse = np.empty((n, 1), d.x.dtype)
+        scratch = np.empty((size, k), d.x.dtype)
+        # sums along an axis as products with ones: BLAS adds four times as fast as np.sum
+        ones, across = np.ones(k, d.x.dtype), np.ones(size, d.x.dtype)
+
+        def step() -> list[np.ndarray]:
+            for s in blocks(n, size):
+                z, r = normed[s], inverse[s]
+                np.subtract(d.x[s], (d.x[s] @ ones)[:, None] / k, out=z)
+                r[:, 0] = np.vecdot(z, z)
+                r /= k
+                r += 1e-5
+                np.sqrt(r, out=r)
+                np.divide(1, r, out=r)
+                z *= r
+                np.multiply(z, d.w, out=y[s])
+                y[s] += d.b
+            grad_w, grad_b = np.zeros_like(d.w), np.zeros_like(d.w)
+            for s in blocks(n, size):
+                z, g, gx, t = normed[s], d.g[s], grad[s], scratch[: s.stop - s.start]
+                np.multiply(g, z, out=t)
+                grad_w += across[: len(t)] @ t
+                grad_b += across[: len(t)] @ g
+                along, mean = (t @ d.w)[:, None] / k, (g @ d.w)[:, None] / k
+                np.multiply(g, d.w, out=gx)
+                gx -= mean
+                np.multiply(z, along, out=t)
+                gx -= t
+                gx *= inverse[s]
+            return [grad, grad_w, grad_b]
+
+        return step
+
+    def ours(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return ag.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
+
+    def torch(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
+
+    def formula(self, xp: Any, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return layer_norm(xp, x, w, b)
+
+
+class Embedding(Row):
+    name, family = "embedding 10000x64, 4096 indices", "large arrays"
+    leaves = ("w",)
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        n, k, m = (10, 3, 12) if small else (10_000, 64, 4096)
+        return Data(
+            w=normal(rng, dtype, n, k), g=normal(rng, dtype, m, k), indices=rng.integers(0, n, m)
+        )
+
+    def by_hand(self, d: Data) -> Step:
+        grad = np.empty_like(d.w)
+
+        def step() -> list[np.ndarray]:
+            y = d.w[d.indices]
+            assert y.shape == d.g.shape
+            # First every index's first row, then its second, ...: within one pass no index
+            # repeats, so plain indexing adds up. np.add.at takes seven times as long.
+            order = np.argsort(d.indices, kind="stable")
+            grad.fill(0)
+            while order.size:
+                indices = d.indices[order]
+                first = np.concatenate(([True], indices[1:] != indices[:-1]))
+                grad[indices[first]] += d.g[order[first]]
+                order = order[~first]
+            return [grad]
+
+        return step
+
+    def ours(self, d: Data, w: Any) -> Any:
+        return ag.nn.functional.embedding(d.indices, w)
+
+    def torch(self, d: Data, w: Any) -> Any:
+        return torch.nn.functional.embedding(d.indices, w)
+
+    def formula(self, xp: Any, d: Data, w: Any) -> Any:
+        return w[d.indices]
+
+
+ROWS: list[Row] = [Gelu(), CrossEntropy(), LayerNorm(), Embedding()]

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# Sets up a virtual environment and runs every check: style, types, layers, tests, examples.
+# Arguments go to pytest. SKIP_EMULATED=1 leaves out the tests of the CuPy backend on an emulated
+# CUDA runtime, which need a C++ compiler and CuPy's and NVRTC's wheels. EXTRA_PACKAGES are installed
+# too: with torch among them, values and gradients are compared with PyTorch's.
+set -euo pipefail
+. "$(dirname "$0")/common.sh"
+
+read -r -a extra <<<"${EXTRA_PACKAGES:-}"
+emulated=${SKIP_EMULATED:-}
+command -v g++ >/dev/null || emulated=1
+[ -n "$emulated" ] || extra+=(cupy-cuda13x==14.2.0 nvidia-cuda-{nvrtc,runtime,crt})
+set_up dev "${extra[@]}"
+bin=$venv/bin
+
+"$bin/ruff" check
+"$bin/ruff" format --check
+"$bin/mypy"
+"$bin/lint-imports"
+"$bin/python" -m pytest -n 2 "$@"
