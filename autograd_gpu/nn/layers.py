@@ -11,7 +11,8 @@ from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.functional.arguments import as_pair
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
-from autograd_gpu.variable import Variable, get_default_dtype
+from autograd_gpu.values import get_default_dtype
+from autograd_gpu.variable import Variable
 
 Size = int | Sequence[int]
 

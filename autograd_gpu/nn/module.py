@@ -8,7 +8,8 @@ from typing import Any, TypeVar
 
 from autograd_gpu import ops
 from autograd_gpu.backend import backend_of, find_backend
-from autograd_gpu.variable import RemovableHandle, Variable, as_value
+from autograd_gpu.values import as_value
+from autograd_gpu.variable import RemovableHandle, Variable
 
 M = TypeVar("M", bound="Module")
 

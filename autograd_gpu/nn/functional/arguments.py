@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
-from autograd_gpu.variable import Variable, as_value
+from autograd_gpu.values import as_value
+from autograd_gpu.variable import Variable
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
