@@ -30,8 +30,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Gradients flow to the Variables in `args`, also in nested tuples, lists and dicts, and to those
     that `f` reads by capture (parameters).  `f` must do the same thing when it is called again, and
-    keep no intermediate Variables elsewhere; random numbers of the default generator, as in dropout,
-    are drawn again equal.  Nests, and can be differentiated to any order.
+    keep no intermediate Variables elsewhere; dropout, which uses the default generator, has the
+    same mask again.  Nests, and can be differentiated to any order.
 
     >>> x = Variable([1.0, 2.0], requires_grad=True)
     >>> checkpoint(lambda x: tanh(tanh(x)), x).sum().backward()
