@@ -382,7 +382,8 @@ def _members(function: Any) -> Iterator[tuple[str, Any]]:
     for name, x in vars(function).items():
         if name not in _OWN:
             yield name, x
-    for name in _slots(type(function)):
+    cls: Any = type(function)
+    for name in _slots(cls):
         if hasattr(function, name):
             yield name, getattr(function, name)
 
