@@ -12,6 +12,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from autograd_gpu.backends.scratch import scratch
 
 Array = np.ndarray[Any, Any]
@@ -46,7 +47,9 @@ class _Layout:
         self.full_h, self.full_w = self.h + self.top + bottom, self.w + self.left + right
         self.out_h, self.out_w = (
             (full - d * (k - 1) - 1) // s + 1
-            for full, k, s, d in zip((self.full_h, self.full_w), size, stride, dilation, strict=True)
+            for full, k, s, d in zip(
+                (self.full_h, self.full_w), size, stride, dilation, strict=True
+            )
         )
         self.dtype = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == "f" else dtype
         self.is_plain = size == (1, 1) == stride and padding == ((0, 0), (0, 0))
@@ -68,9 +71,7 @@ class _Layout:
         flat = scratch("padded", (n, self.c, area + slack), self.dtype)
         flat.fill(0)
         images = flat[:, :, :area].reshape(n, self.c, self.full_h, self.full_w)
-        inside = images[
-            :, :, self.top : self.top + self.h, self.left : self.left + self.w
-        ]
+        inside = images[:, :, self.top : self.top + self.h, self.left : self.left + self.w]
         return flat, inside
 
     def columns(self, x: Array) -> Array:

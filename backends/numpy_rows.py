@@ -10,6 +10,7 @@ from math import prod
 from typing import Any
 
 import numpy as np
+
 from autograd_gpu.backends.scratch import scratch
 
 Array = np.ndarray[Any, Any]

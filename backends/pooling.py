@@ -95,9 +95,7 @@ def sum_pool2d_spread(
     return _inside(out, (*g.shape[:2], *extent), padding)
 
 
-def _slices(
-    shape: tuple[int, ...], size: Pair, stride: Pair, dilation: Pair
-) -> Iterator[Slices]:
+def _slices(shape: tuple[int, ...], size: Pair, stride: Pair, dilation: Pair) -> Iterator[Slices]:
     """For each element of the kernel, in order, where it meets an image of that shape."""
     ends = [
         (n - d * (k - 1) - 1) // s * s + 1
@@ -110,9 +108,7 @@ def _slices(
             yield ..., rows, slice(x, x + ends[1], stride[1])
 
 
-def _hits(
-    xp: Namespace, x: Array, y: Array, parts: list[Slices]
-) -> Iterator[tuple[Slices, Array]]:
+def _hits(xp: Namespace, x: Array, y: Array, parts: list[Slices]) -> Iterator[tuple[Slices, Array]]:
     """For each kernel element, which windows have their first maximum there."""
     *others, last = parts
     left = None

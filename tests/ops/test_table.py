@@ -50,7 +50,7 @@ def backend(request):
     return load_backend(request.param)
 
 
-# The ops of these modules have more structure than the table can say; their own tests take its place.
+# Convolutions and the like need references of their own; their tests take the table's place.
 ELSEWHERE = ("classification", "convolution", "layers", "pooling")
 
 
