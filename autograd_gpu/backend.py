@@ -91,6 +91,10 @@ class Backend(Protocol):
         """`out += x` in place; shapes and dtypes are equal."""
         ...
 
+    def host_generator(self, seed: int) -> Any:
+        """A numpy.random.Generator: it draws on the host, the same numbers on every backend."""
+        ...
+
     def sgd_step(
         self,
         param: Array,

@@ -197,12 +197,12 @@ class detect_anomaly(_Guard):
     shows it.  A backward run inside raises RuntimeError at the first gradient that holds a NaN;
     looking for NaNs waits for the device after every op, so this is for debugging.
 
-    >>> x = Variable(0.0, requires_grad=True)
+    >>> x = Variable(1.0, requires_grad=True)
     >>> with detect_anomaly():
-    ...     y = sqrt(x) * 0.0
+    ...     y = x * float("nan")
     ...     y.backward()
     Traceback (most recent call last):
-    RuntimeError: the backward of sqrt returned a NaN for input 0
+    RuntimeError: the backward of multiply returned a NaN for input 0
     """
 
     mode = anomaly

@@ -94,6 +94,10 @@ INSPECTORS = {
 """What looks at arrays and returns none."""
 
 
+CREATION = {"arange", "full", "geomspace", "linspace", "logspace"}
+"""What makes new arrays of numbers; no gradient flows into these."""
+
+
 def divmod(a: Any, b: Any) -> tuple[Any, Any]:
     return ops.floor_divide(a, b), ops.remainder(a, b)
 
@@ -227,6 +231,38 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     return ops.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
+def nan_to_num(
+    x: Any, copy: bool = True, nan: float = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    info = ops.finfo(x.dtype) if hasattr(ops, "finfo") else None
+    largest = info.max if info is not None else 1.7976931348623157e308
+    x = ops.where(ops.isnan(x), nan, x)
+    x = ops.where(x == float("inf"), largest if posinf is None else posinf, x)
+    return ops.where(x == float("-inf"), -largest if neginf is None else neginf, x)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    x = ops.moveaxis(a, (axis1, axis2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    first, second = builtins.max(-offset, 0), builtins.max(offset, 0)
+    n = builtins.max(0, builtins.min(rows - first, columns - second))
+    i = list(range(n))
+    return x[(..., [first + k for k in i], [second + k for k in i])]
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+    return ops.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    if v.ndim != 1:
+        return diagonal(v, k)
+    n = v.shape[0] + abs(k)
+    i = range(v.shape[0])
+    index = ([j + builtins.max(-k, 0) for j in i], [j + builtins.max(k, 0) for j in i])
+    return ops.scatter_add(v, index, (n, n))
+
+
 def multi_dot(arrays: Sequence[Any]) -> Any:
     result = arrays[0]
     for x in arrays[1:]:
@@ -256,6 +292,8 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "copy": copy,
     "cumprod": cumprod,
     "cumsum": cumsum,
+    "diag": diag,
+    "diagonal": diagonal,
     "diff": diff,
     "dstack": dstack,
     "einsum": einsum,
@@ -263,10 +301,12 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "linalg.multi_dot": multi_dot,
     "linalg.norm": norm,
     "meshgrid": meshgrid,
+    "nan_to_num": nan_to_num,
     "ptp": ptp,
     "rollaxis": rollaxis,
     "select": select,
     "split": split,
+    "trace": trace,
     "trapezoid": trapezoid,
     "vdot": vdot,
     "vstack": vstack,

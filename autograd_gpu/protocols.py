@@ -12,7 +12,7 @@ from typing import Any
 
 from autograd_gpu import numpy_names, ops
 from autograd_gpu.backend import BACKENDS
-from autograd_gpu.primitive import ForeignOperand
+from autograd_gpu.operands import ForeignOperand
 from autograd_gpu.variable import Variable
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -95,6 +95,8 @@ def _supported(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
             raise TypeError(_NO_OUT.format(name=name))
         if key == "where" and value is not True and not _is_no_value(value):
             raise TypeError(f"{name}: where= is not supported for Variables; use ag.where")
+        if key == "order" and value not in ("C", "K", "A", None):
+            raise TypeError(f"{name}: order={value!r} is not supported for Variables")
         if key in numpy_names.INDIFFERENT or value is None or _is_no_value(value):
             continue
         kept[key] = value
@@ -147,6 +149,8 @@ def _function(func: Any) -> Callable[..., Any]:
     name = func.__name__
     module = func.__module__.partition(".")[2]
     label = f"np.{module}.{name}" if module else f"np.{name}"
+    if name in numpy_names.CREATION:
+        raise _no_derivative(label)
     if name in numpy_names.INSPECTORS:
         return _on_values(func)
     adapter = numpy_names.ADAPTERS.get(f"{module}.{name}" if module else name)
@@ -173,22 +177,24 @@ def _renamed(
     """`op`, called with NumPy's parameters."""
     ours = list(inspect.signature(op).parameters.values())
     keywords = {p.name for p in ours if p.kind is not p.POSITIONAL_ONLY}
-    targets: list[str | None] = []  # a name of ours, '' for by position, None for unsupported
-    prefix = True
+    targets: list[str | None] = []  # the name of ours, None for what is not supported
+    leading = 0  # how many go by position
     for i, p in enumerate(theirs):
         name = p.name if p.name in keywords else numpy_names.KEYWORDS.get(p.name, p.name)
         mine = ours[i] if i < len(ours) and ours[i].kind is not ours[i].KEYWORD_ONLY else None
-        prefix = (
-            prefix
+        if (
+            leading == i
             and mine is not None
             and (
                 name == mine.name
                 or mine.kind is mine.POSITIONAL_ONLY
                 or (name not in keywords and mine.default is mine.empty)
             )
-        )
-        targets.append("" if prefix else name if name in keywords else None)
-    leading = next((i for i, x in enumerate(targets) if x != ""), len(targets))
+        ):
+            leading += 1
+            targets.append(mine.name)
+        else:
+            targets.append(name if name in keywords else None)
     index = {p.name: i for i, p in enumerate(theirs)}
     defaults = [p.default for p in theirs]
 
@@ -200,18 +206,20 @@ def _renamed(
             if key not in index:
                 raise TypeError(f"{label}: {key}= is not supported for Variables")
             given[index[key]] = value
-        operands = [given.pop(i) for i in range(leading) if i in given]
+        operands: list[Any] = []
+        while len(operands) < leading and len(operands) in given:
+            operands.append(given.pop(len(operands)))
         named = {}
         for i, value in given.items():
-            name = targets[i] if i < len(targets) else None
-            if name:
-                if not _is_no_value(value):
-                    named[name] = value
-            elif value is not None and value is not defaults[i] and not _is_no_value(value):
-                key = theirs[i].name
-                if key not in numpy_names.INDIFFERENT:
-                    _supported(label, {key: value})
-                    raise TypeError(f"{label}: {key}= is not supported for Variables")
+            if i >= len(targets):
+                raise TypeError(f"{label}: {len(args)} arguments are too many for Variables")
+            name = targets[i]
+            if _is_no_value(value):
+                continue
+            if name is not None:
+                named[name] = value
+            elif value is not defaults[i] and _supported(label, {theirs[i].name: value}):
+                raise TypeError(f"{label}: {theirs[i].name}= is not supported for Variables")
         return op(*operands, **named)
 
     return call

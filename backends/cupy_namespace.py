@@ -6,6 +6,7 @@ What is said of CuPy here holds for 14.2.
 from __future__ import annotations
 
 import operator
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -13,7 +14,8 @@ import array_api_compat.cupy as compat
 import cupy as cp
 import numpy as np
 
-from autograd_gpu.backends import cupy_gemm, cupy_kernels
+from autograd_gpu.backends import convolution, cupy_gemm, cupy_kernels, cupy_scatter, pooling
+from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -25,6 +27,7 @@ def namespace() -> ModuleType:
     vars(xp).update({k: v for k, v in vars(compat).items() if not k.startswith("__")})
     vars(xp).update(
         asarray=asarray,
+        assign=partial(assign_last, cp),
         clip=clip,
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
@@ -33,7 +36,7 @@ def namespace() -> ModuleType:
         matmul=matmul,
         random_bits=cupy_kernels.random_bits,
         random_unit=cupy_kernels.random_unit,
-        scatter_add=cupy_kernels.scatter_add,
+        scatter_add=cupy_scatter.scatter_add,
         sign=sign,
         std=std,
         take=take,
@@ -41,6 +44,8 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
+    vars(xp).update(pooling.bound(xp))
+    vars(xp).update(convolution.bound(xp))
     return xp
 
 
@@ -135,15 +140,6 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     return cp.cumsum(x, axis, dtype)
 
 
-def erf(x: Array) -> Array:
-    """The error function."""
-    from cupyx.scipy.special import erf as function  # its import takes 0.3 s
-
-    y = function(x)
-    # CuPy makes float32 of bfloat16 here.
-    return y.astype(x.dtype) if is_bfloat16(x.dtype) else y
-
-
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
     """Elements of `x` along `axis`; indices on the host are copied to the device."""
     return cp.take(x, indices, axis)
@@ -162,6 +158,16 @@ def sign(x: Array) -> Array:
     if x.dtype.kind == "c":
         return cp.where(x == 0, x, x / cp.abs(x))
     return cp.sign(x)
+
+
+def erf(x: Array) -> Array:
+    """The error function of real `x`, elementwise; half types are computed in float32."""
+    from cupyx.scipy.special import erf as function  # its import takes 0.3 s
+
+    # CuPy's makes a wider type of half ones.
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+        return function(x.astype(np.float32)).astype(x.dtype)
+    return function(x)
 
 
 def windows(

@@ -78,6 +78,7 @@ from autograd_gpu.ops.cumulative import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
 )
+from autograd_gpu.ops.dropout import dropout as dropout
 from autograd_gpu.ops.einsum import einsum as einsum
 from autograd_gpu.ops.elementwise import (
     abs_ as abs_,
@@ -139,6 +140,7 @@ from autograd_gpu.ops.layers import (
     layer_norm as layer_norm,
     linear as linear,
 )
+from autograd_gpu.ops.losses import squared_error as squared_error
 from autograd_gpu.ops.matmul import (
     dot as dot,
     inner as inner,

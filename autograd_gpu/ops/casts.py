@@ -7,7 +7,8 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, NAMES, Array, Namespace, backend_of, load_backend
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, edges_of, make_result
 from autograd_gpu.primitive import primitive
-from autograd_gpu.variable import DIFFERENTIABLE, Variable
+from autograd_gpu.values import DIFFERENTIABLE
+from autograd_gpu.variable import Variable
 
 
 @primitive(x=lambda g: g)
@@ -54,7 +55,7 @@ def to(x: Variable, target: Any) -> Variable:
     dtype.  The gradient moves back.  Moving to or from the host waits for the device.  Raises
     BackendError where the backend cannot work on this machine.
 
-    >>> to(Variable([1.0, 2.0]), "numpy")
+    >>> Variable([1.0, 2.0]).to("numpy")
     Variable(array([1., 2.], dtype=float32))
     """
     place = _place(target)

@@ -10,8 +10,6 @@ from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.layers import check_indices
 from autograd_gpu.primitive import primitive
 
-REDUCTIONS = ("none", "mean", "sum")
-
 
 @kernel
 def softmax_cross_entropy(xp: Namespace, x: Any, target: Any) -> tuple[Any, Any, Any]:
@@ -55,7 +53,7 @@ def _logits(
     reduction: str,
 ) -> Any:
     if aux is None:
-        aux = (None, *_targets(xp, logits, target, weight, ignore_index))
+        aux = (None, *label_rows(xp, logits, target, weight, ignore_index))
     kept, target, keep, factor = aux
     if reduction == "mean":
         count = xp.sum(factor)
@@ -72,7 +70,7 @@ def _logits(
     return grad
 
 
-def _targets(
+def label_rows(
     xp: Namespace, logits: Any, target: Any, weight: Any, ignore_index: int
 ) -> tuple[Any, Any, Any]:
     """Labels with 0 for the ignored ones, 0 for these and 1 for others, and that times weight."""
@@ -97,7 +95,7 @@ def cross_entropy(
 
     Raises ValueError for a label outside [0, classes), but not on a GPU, where that would wait.
     """
-    target, keep, factor = _targets(xp, logits, target, weight, ignore_index)
+    target, keep, factor = label_rows(xp, logits, target, weight, ignore_index)
     try:
         check_indices(xp, target, logits.shape[1])
     except IndexError as error:

@@ -6,7 +6,7 @@ forward and derivatives are each one (batched) matmul of permuted and reshaped v
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
@@ -24,55 +24,62 @@ from autograd_gpu.variable import Variable
 @dataclass(frozen=True, slots=True)
 class Lowering:
     """How a pair becomes one product: `a` as [batch..., rows, sums], `b` as [batch..., sums,
-    columns], each a permutation and a reshape to groups of axes; None where there is nothing to do.
+    columns], each by a permutation and a reshape; None where there is nothing to do.
 
     `swapped` says that `a` and `b` change places, so that the product comes out closer to the
-    order wanted.
+    order wanted.  Where nothing is summed the product is elementwise, of broadcast views.
     """
 
     swapped: bool
-    product: bool  # nothing is summed: an elementwise product of broadcast views
+    elementwise: bool
     a_axes: tuple[int, ...] | None
+    a_shape: tuple[int, ...] | None
     b_axes: tuple[int, ...] | None
-    batch: int
-    rows: int
-    sums: int
-    columns: int
-    out_axes: tuple[int, ...] | None
-    a_insert: tuple[Any, ...]
-    b_insert: tuple[Any, ...]
+    b_shape: tuple[int, ...] | None
+    shape: tuple[int, ...] | None
+    axes: tuple[int, ...] | None
 
 
 @lru_cache(maxsize=4096)
-def _lowering(a: str, b: str, out: str) -> Lowering:
+def _lowering(
+    a: str, b: str, out: str, a_shape: tuple[int, ...], b_shape: tuple[int, ...]
+) -> Lowering:
     """The way to contract labels `a` and `b` to `out`; every label is in two of the three."""
+    size = dict(zip(a + b, a_shape + b_shape, strict=True))
+
+    def sizes(labels: Iterable[str]) -> tuple[int, ...]:
+        return tuple([size[x] for x in labels])
+
     rows = [x for x in a if x not in b]
     columns = [x for x in b if x not in a]
+    sums = [x for x in a if x in b and x not in out]
+    if not sums:
+        return Lowering(
+            False,
+            True,
+            _axes(a, [x for x in out if x in a]),
+            tuple([size[x] if x in a else 1 for x in out]) if len(a) < len(out) else None,
+            _axes(b, [x for x in out if x in b]),
+            tuple([size[x] if x in b else 1 for x in out]) if len(b) < len(out) else None,
+            None,
+            None,
+        )
     # The columns of the product vary fastest, so the labels that end the output belong there.
     swapped = bool(rows) and (not columns or out.rfind(rows[-1]) > out.rfind(columns[-1]))
-    sums = [x for x in a if x in b and x not in out]
-    if swapped and sums:
+    if swapped:
         a, b, rows, columns = b, a, columns, rows
     batch = [x for x in out if x in a and x in b]
-    if not sums:
-        order = [x for x in out if x in a], [x for x in out if x in b]
-        return Lowering(
-            False, True, _axes(a, order[0]), _axes(b, order[1]), 0, 0, 0, 0, None,
-            tuple([slice(None) if x in a else None for x in out]),
-            tuple([slice(None) if x in b else None for x in out]),
-        )  # fmt: skip
+    m, k, n = prod(sizes(rows)), prod(sizes(sums)), prod(sizes(columns))
+    joined = len(sums) != 1
     return Lowering(
         swapped,
         False,
         _axes(a, [*batch, *rows, *sums]),
+        (*sizes(batch), m, k) if joined or len(rows) != 1 else None,
         _axes(b, [*batch, *sums, *columns]),
-        len(batch),
-        len(rows),
-        len(sums),
-        len(columns),
+        (*sizes(batch), k, n) if joined or len(columns) != 1 else None,
+        sizes([*batch, *rows, *columns]) if len(rows) != 1 or len(columns) != 1 else None,
         _axes("".join([*batch, *rows, *columns]), list(out)),
-        (),
-        (),
     )
 
 
@@ -83,27 +90,23 @@ def _axes(labels: str, order: list[str]) -> tuple[int, ...] | None:
 
 def _product(xp: Namespace, a: Any, b: Any, la: str, lb: str, out: str) -> Any:
     """`a` with labels `la` times `b` with labels `lb`, summed to `out`; arrays or Variables."""
-    plan = _lowering(la, lb, out)
+    plan = _lowering(la, lb, out, a.shape, b.shape)
     if plan.swapped:
         a, b = b, a
     if plan.a_axes is not None:
         a = a.transpose(plan.a_axes)
+    if plan.a_shape is not None:
+        a = a.reshape(plan.a_shape)
     if plan.b_axes is not None:
         b = b.transpose(plan.b_axes)
-    if plan.product:
-        return a[plan.a_insert] * b[plan.b_insert]
-    n = plan.batch
-    batch = a.shape[:n]
-    rows = a.shape[n : n + plan.rows]
-    columns = b.shape[n + plan.sums :]
-    if plan.rows != 1 or plan.sums != 1:
-        a = a.reshape((*batch, prod(rows), prod(a.shape[n + plan.rows :])))
-    if plan.columns != 1 or plan.sums != 1:
-        b = b.reshape((*batch, a.shape[-1], prod(columns)))
+    if plan.b_shape is not None:
+        b = b.reshape(plan.b_shape)
+    if plan.elementwise:
+        return a * b
     y = xp.matmul(a, b)
-    if plan.rows != 1 or plan.columns != 1:
-        y = y.reshape((*batch, *rows, *columns))
-    return y if plan.out_axes is None else y.transpose(plan.out_axes)
+    if plan.shape is not None:
+        y = y.reshape(plan.shape)
+    return y if plan.axes is None else y.transpose(plan.axes)
 
 
 @primitive(
@@ -137,31 +140,89 @@ def einsum(subscripts: str, *operands: Any) -> Variable:
     """
     xs = [x if isinstance(x, Variable) else Variable(x) for x in operands]
     try:
-        parsed, out = _parse(subscripts, tuple([x.value.ndim for x in xs]))
-        sizes = _sizes(parsed, xs)
+        plan = _plan(subscripts, tuple([x.value.shape for x in xs]))
     except ValueError as error:
         kinds = "".join([f", {x.dtype}{list(x.shape)}" for x in xs])
         raise ValueError(f"einsum({subscripts!r}{kinds}): {error}") from None
-    terms = list(parsed)
-    for i, term in enumerate(terms):
-        xs[i], terms[i] = _simplified(xs[i], term, sizes)
-    for i, term in enumerate(terms):
-        xs[i], terms[i] = _summed(xs[i], term, {*out, *"".join(terms[:i] + terms[i + 1 :])})
-    while len(xs) > 1:
-        i, j = (0, 1) if len(xs) == 2 else _next_pair(terms, out, sizes)
-        b, lb = xs.pop(j), terms.pop(j)
-        a, la = xs.pop(i), terms.pop(i)
-        later = {*out, *"".join(terms)}
-        # Labels that nothing else needs are summed in one of the two: that is a smaller product.
-        kept = "".join([x for x in dict.fromkeys(la + lb) if x in later])
-        if not xs:
-            kept = "".join([x for x in out if x in kept])
-        xs.append(einsum_(a, b, la, lb, kept))
-        terms.append(kept)
-    return _arranged(xs[0], terms[0], out, sizes)
+    for i, diagonal, shape, alone in plan.prepared:
+        if diagonal is not None:
+            xs[i] = _diagonal(xs[i], diagonal)
+        if shape is not None:
+            xs[i] = reshape(xs[i], shape)
+        if alone:
+            xs[i] = NAMESPACES[Variable].sum(xs[i], axis=alone)
+    for i, j, la, lb, out in plan.pairs:
+        b = xs.pop(j)
+        xs.append(einsum_(xs.pop(i), b, la, lb, out))
+    (y,) = xs
+    if plan.axes is not None:
+        y = permute_dims(y, plan.axes)
+    if plan.stretched is not None:
+        y = broadcast_to(reshape(y, plan.stretched[0]), plan.stretched[1])
+    return y
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What an einsum of operands of given shapes does, step by step."""
+
+    prepared: tuple[tuple[int, str | None, tuple[int, ...] | None, tuple[int, ...]], ...]
+    """For an operand: the labels of which it takes diagonals, a shape without axes that others
+    stretch, axes to sum."""
+    pairs: tuple[tuple[int, int, str, str, str], ...]
+    """Two operands, which leave the list, their labels and those of their product, which ends it"""
+    axes: tuple[int, ...] | None
+    stretched: tuple[tuple[int, ...], tuple[int, ...]] | None
 
 
 @lru_cache(maxsize=4096)
+def _plan(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> Plan:
+    parsed, out = _parse(subscripts, tuple([len(shape) for shape in shapes]))
+    sizes = _sizes(parsed, shapes)
+    prepared: list[tuple[int, str | None, tuple[int, ...] | None]] = []
+    terms: list[str] = []
+    for i, (term, shape) in enumerate(zip(parsed, shapes, strict=True)):
+        labels = "".join(dict.fromkeys(term))
+        own = {c: max(n for n, d in zip(shape, term, strict=True) if d == c) for c in labels}
+        kept = "".join([c for c in labels if own[c] == sizes[c]])
+        prepared.append(
+            (
+                i,
+                term if labels != term else None,
+                tuple([sizes[c] for c in kept]) if kept != labels else None,
+            )
+        )
+        terms.append(kept)
+    alone: list[tuple[int, ...]] = []
+    for i, term in enumerate(terms):
+        needed = {*out, *"".join(terms[:i] + terms[i + 1 :])}
+        alone.append(tuple([k for k, c in enumerate(term) if c not in needed]))
+        terms[i] = "".join([c for c in term if c in needed])
+    pairs: list[tuple[int, int, str, str, str]] = []
+    while len(terms) > 1:
+        i, j = _next_pair(terms, out, sizes)
+        lb = terms.pop(j)
+        la = terms.pop(i)
+        needed = {*out, *"".join(terms)}
+        both = dict.fromkeys(la + lb)
+        kept = "".join([c for c in (both if terms else out) if c in needed and c in both])
+        pairs.append((i, j, la, lb, kept))
+        terms.append(kept)
+    (term,) = terms
+    stretched = None
+    if len(term) < len(out):
+        full = tuple([sizes[c] for c in out])
+        stretched = tuple([sizes[c] if c in term else 1 for c in out]), full
+    return Plan(
+        tuple(
+            [(*p, a) for p, a in zip(prepared, alone, strict=True) if a or p[1:] != (None, None)]
+        ),
+        tuple(pairs),
+        _axes(term, [c for c in out if c in term]),
+        stretched,
+    )
+
+
 def _parse(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
     """The labels of each operand and of the result; an ellipsis becomes labels of its own."""
     text = subscripts.replace(" ", "")
@@ -197,11 +258,11 @@ def _parse(subscripts: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], st
     return tuple(terms), out
 
 
-def _sizes(terms: Sequence[str], xs: Sequence[Variable]) -> dict[str, int]:
+def _sizes(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str, int]:
     """The size of each label; an axis of size 1 broadcasts."""
     sizes: dict[str, int] = {}
-    for term, x in zip(terms, xs, strict=True):
-        for label, n in zip(term, x.value.shape, strict=True):
+    for term, shape in zip(terms, shapes, strict=True):
+        for label, n in zip(term, shape, strict=True):
             known = sizes.get(label, 1)
             if known == 1:
                 sizes[label] = n
@@ -211,23 +272,7 @@ def _sizes(terms: Sequence[str], xs: Sequence[Variable]) -> dict[str, int]:
     return sizes
 
 
-def _simplified(x: Variable, term: str, sizes: dict[str, int]) -> tuple[Variable, str]:
-    """`x` without repeated labels and without axes of size 1 that others stretch."""
-    if len(set(term)) < len(term):
-        x, term = _diagonal(x, term)
-    kept = "".join([c for c, n in zip(term, x.value.shape, strict=True) if n == sizes[c]])
-    return (x, term) if kept == term else (reshape(x, tuple([sizes[c] for c in kept])), kept)
-
-
-def _summed(x: Variable, term: str, needed: set[str]) -> tuple[Variable, str]:
-    """`x` summed over the labels that nothing else needs."""
-    alone = tuple([i for i, c in enumerate(term) if c not in needed])
-    if not alone:
-        return x, term
-    return NAMESPACES[Variable].sum(x, axis=alone), "".join([c for c in term if c in needed])
-
-
-def _diagonal(x: Variable, term: str) -> tuple[Variable, str]:
+def _diagonal(x: Variable, term: str) -> Variable:
     """The elements at which axes with one label have one index, this axis once."""
     xp = NAMESPACES[x.value.__class__]
     labels = "".join(dict.fromkeys(term))
@@ -240,7 +285,7 @@ def _diagonal(x: Variable, term: str) -> tuple[Variable, str]:
             continue
         at = labels.index(label)
         index.append(xp.arange(n).reshape((1,) * at + (n,) + (1,) * (len(labels) - at - 1)))
-    return getitem_(x, tuple(index)), labels
+    return getitem_(x, tuple(index))
 
 
 def _next_pair(terms: Sequence[str], out: str, sizes: dict[str, int]) -> tuple[int, int]:
@@ -258,14 +303,3 @@ def _next_pair(terms: Sequence[str], out: str, sizes: dict[str, int]) -> tuple[i
                 best = (gain, work), (i, j)
     assert best is not None
     return best[1]
-
-
-def _arranged(x: Variable, term: str, out: str, sizes: dict[str, int]) -> Variable:
-    """`x` with its axes in the order of `out`, stretched to the sizes."""
-    axes = _axes(term, [c for c in out if c in term])
-    if axes is not None:
-        x = permute_dims(x, axes)
-    if len(term) < len(out):
-        x = reshape(x, tuple([sizes[c] if c in term else 1 for c in out]))
-        x = broadcast_to(x, tuple([sizes[c] for c in out]))
-    return x

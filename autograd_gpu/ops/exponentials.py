@@ -76,8 +76,8 @@ def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
 def sigmoid(xp: Namespace, x: Array) -> Array:
     """1 / (1 + exp(-x)), accurate also where it is tiny.
 
-    >>> sigmoid(Variable([-2.0, 0.0]))
-    Variable(array([0.11920292, 0.5       ], dtype=float32))
+    >>> sigmoid(Variable([0.0, 100.0]))
+    Variable(array([0.5, 1. ], dtype=float32))
     """
     # exp of a number bounded from above neither overflows nor warns.
     t = -x

@@ -1,0 +1,59 @@
+"""Layers and losses as functions, with PyTorch's names, argument order and keywords.
+
+Labels, masks and statistics may be arrays, Variables or lists.
+"""
+
+from autograd_gpu.nn.functional.activations import (
+    glu as glu,
+    log_softmax as log_softmax,
+    softmax as softmax,
+)
+from autograd_gpu.nn.functional.convolution import (
+    conv1d as conv1d,
+    conv2d as conv2d,
+    conv_transpose2d as conv_transpose2d,
+)
+from autograd_gpu.nn.functional.layers import (
+    batch_norm as batch_norm,
+    dropout as dropout,
+    dropout2d as dropout2d,
+    embedding as embedding,
+    group_norm as group_norm,
+    layer_norm as layer_norm,
+    linear as linear,
+    one_hot as one_hot,
+    rms_norm as rms_norm,
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from autograd_gpu.nn.functional.losses import (
+    binary_cross_entropy as binary_cross_entropy,
+    binary_cross_entropy_with_logits as binary_cross_entropy_with_logits,
+    cross_entropy as cross_entropy,
+    huber_loss as huber_loss,
+    kl_div as kl_div,
+    l1_loss as l1_loss,
+    mse_loss as mse_loss,
+    nll_loss as nll_loss,
+    smooth_l1_loss as smooth_l1_loss,
+)
+from autograd_gpu.nn.functional.pooling import (
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    avg_pool2d as avg_pool2d,
+    max_pool2d as max_pool2d,
+)
+from autograd_gpu.ops import (
+    elu as elu,
+    flatten as flatten,
+    gelu as gelu,
+    hardtanh as hardtanh,
+    leaky_relu as leaky_relu,
+    logsigmoid as logsigmoid,
+    mish as mish,
+    relu as relu,
+    relu6 as relu6,
+    selu as selu,
+    sigmoid as sigmoid,
+    silu as silu,
+    softplus as softplus,
+    tanh as tanh,
+)

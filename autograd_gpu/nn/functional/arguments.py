@@ -1,0 +1,65 @@
+"""What functions make of their arguments: pairs, labels, shapes that have to agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograd_gpu.backend import Array, Backend, current_backend, find_backend
+from autograd_gpu.values import as_value
+from autograd_gpu.variable import Variable
+
+Pair = tuple[int, int]
+Padding = tuple[Pair, Pair]
+
+
+def as_pair(op: str, name: str, value: int | Sequence[int], least: int = 1) -> Pair:
+    """One number for height and width, or two."""
+    pair = (value, value) if isinstance(value, int) else tuple(value)
+    if len(pair) != 2 or not all(isinstance(n, int) for n in pair):
+        raise ValueError(f"{op}: {name} is an integer or a pair of them, not {value!r}")
+    if min(pair) < least:
+        raise ValueError(f"{op}: {name}={value!r} must be at least {least}")
+    return pair
+
+
+def raw(x: Any) -> Any:
+    """The array of a Variable; anything else as it is."""
+    return x.value if isinstance(x, Variable) else x
+
+
+def as_raw(x: Any, like: Any) -> Array:
+    """`x`, also a list, as a raw array beside `like`."""
+    x = raw(x)
+    if isinstance(x, (list, tuple, bool, int, float)) and not hasattr(x, "dtype"):
+        return backend_near(like).asarray(x)
+    return as_value(x)
+
+
+def backend_near(*operands: Any) -> Backend:
+    """The backend of the first operand that has one, or the current one."""
+    for x in operands:
+        backend = find_backend(raw(x))
+        if backend is not None:
+            return backend
+    return current_backend()
+
+
+def shape_of(x: Any) -> tuple[int, ...]:
+    """The shape of a Variable, an array, a number or a list."""
+    if hasattr(x, "shape"):
+        return tuple(x.shape)
+    return tuple(as_value(x).shape) if isinstance(x, (list, tuple)) else ()
+
+
+def check_equal_shapes(op: str, **operands: Any) -> None:
+    """ValueError unless all operands have one shape: a loss never broadcasts."""
+    shapes = {name: shape_of(x) for name, x in operands.items()}
+    if len(set(shapes.values())) > 1:
+        named = " and ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+        raise ValueError(f"{op}: shapes differ, {named}; losses do not broadcast")
+
+
+def is_floating(x: Any) -> bool:
+    """Whether a raw array holds floating-point numbers."""
+    return bool(x.dtype.kind in "fcV")
