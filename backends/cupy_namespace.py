@@ -5,6 +5,7 @@ What is said of CuPy here holds for 14.2.
 
 from __future__ import annotations
 
+import functools
 import operator
 from types import ModuleType
 from typing import Any
@@ -14,6 +15,7 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.backends import convolution, cupy_gemm, cupy_kernels, pooling
+from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -25,6 +27,8 @@ def namespace() -> ModuleType:
     vars(xp).update({k: v for k, v in vars(compat).items() if not k.startswith("__")})
     vars(xp).update(
         asarray=asarray,
+        # CuPy leaves open which of the writes to a repeated element wins.
+        assign=functools.partial(assign_last, cp),
         clip=clip,
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
