@@ -49,13 +49,13 @@ def matmul(
     dtype = a.dtype
     if dtype != b.dtype:
         dtype = np.result_type(dtype, b.dtype)
-    if dtype.name not in _CUDA_TYPES:
+        a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
+    if _cuda_type(dtype) is None:
         if out is not None or alpha != 1 or beta != 0:
             raise TypeError(f"matmul: {dtype} has no out, alpha and beta")
         return cp.matmul(a, b)
     if a.ndim == 0 or b.ndim == 0:
         raise ValueError("matmul: operands need an axis; use * with numbers")
-    a, b = a.astype(dtype, copy=False), b.astype(dtype, copy=False)
     shape = _result_shape(a.shape, b.shape)
     if out is None:
         out = cp.empty(shape, dtype)
@@ -72,6 +72,12 @@ def matmul(
     return out
 
 
+@lru_cache
+def _cuda_type(dtype: Any) -> int | None:
+    return _CUDA_TYPES.get(dtype.name)
+
+
+@lru_cache(maxsize=4096)
 def _result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     k = b[-2] if len(b) > 1 else b[0]
     if a[-1] != k:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 
@@ -31,10 +32,12 @@ def is_basic(index: Any) -> bool:
     """Whether `index` has integers, slices, None and Ellipsis only: no element is met twice."""
     if type(index) is tuple:
         return all(map(is_basic, index))
-    # bool is an int to Python and a mask to an array
-    return (isinstance(index, int | slice) and not isinstance(index, bool)) or (
-        index is None or index is Ellipsis
-    )
+    return isinstance(index, slice) or index is None or index is Ellipsis or is_integer(index)
+
+
+def is_integer(entry: Any) -> bool:
+    """Whether `entry` is an integer on the host; bool is one to Python, but a mask to an array."""
+    return isinstance(entry, Integral) and not isinstance(entry, bool)
 
 
 def select(index: Any, shape: tuple[int, ...], as_index: Callable[[Any], Any]) -> Selection | None:
@@ -47,7 +50,7 @@ def select(index: Any, shape: tuple[int, ...], as_index: Callable[[Any], Any]) -
     masks = 0
     for entry in index if type(index) is tuple else (index,):
         if entry is not None and entry is not Ellipsis and not isinstance(entry, slice):
-            if isinstance(entry, int) and not isinstance(entry, bool):
+            if is_integer(entry):
                 entry = operator.index(entry)
             else:
                 entry = as_index(entry)

@@ -19,6 +19,7 @@ from autograd_gpu.backends import (
 )
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
+from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
 from autograd_gpu.backends.windows import window_layout
 
@@ -81,7 +82,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
-        erf=numpy_functions.erf,
+        erf=erf,
         matmul=matmul,
         mean=numpy_functions.mean,
         random_bits=random_bits,

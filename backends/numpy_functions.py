@@ -1,8 +1,7 @@
-"""Functions that NumPy lacks, and those whose overhead on small arrays is worth avoiding."""
+"""Functions of NumPy whose overhead on small arrays is worth avoiding."""
 
 from __future__ import annotations
 
-import importlib
 import math
 from typing import Any
 
@@ -53,25 +52,3 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> Array:
         y[...] = x
         return y
     return np.broadcast_to(x, shape)
-
-
-def erf(x: Any) -> Any:
-    """The error function: SciPy's where it is installed, which is some 50 times as fast."""
-    global _erf
-    if _erf is None:
-        try:
-            _erf = importlib.import_module("scipy.special").erf
-        except ImportError:
-            _erf = _erf_of_each
-    return _erf(x)
-
-
-_erf: Any = None
-_erf_of_float: Any = np.vectorize(math.erf, otypes=[np.float64])
-
-
-def _erf_of_each(x: Any) -> Any:
-    if x.dtype.kind == "c":
-        raise TypeError("erf of complex numbers needs SciPy")
-    y = _erf_of_float(x)
-    return y.astype(x.dtype) if x.dtype.kind == "f" else y

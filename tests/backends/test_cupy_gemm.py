@@ -171,6 +171,17 @@ def test_out_can_be_any_view(cp, gemm, beta):
         np.testing.assert_array_equal(out.get(), 2 * (a @ b) + beta)
 
 
+def test_half_products_of_several_calls_into_float32(cp, gemm, counting):
+    # heads of [batch, tokens, heads, width]: a call for each element of the batch
+    q, k = numbers((2, 256, 3, 64), "f2"), numbers((2, 256, 3, 64), "f2", 1)
+    out = cp.empty((2, 3, 256, 256), "f4")
+    with counting() as c:
+        gemm.matmul(cp.array(q).transpose(0, 2, 1, 3), cp.array(k).transpose(0, 2, 3, 1), out)
+    assert (len(c.blas), c.launches) == (2, 0)
+    q, k = q.astype("f4").transpose(0, 2, 1, 3), k.astype("f4").transpose(0, 2, 3, 1)
+    np.testing.assert_array_equal(out.get(), q @ k)
+
+
 def test_empty_sums_follow_beta(cp, gemm):
     out = cp.full((2, 3), 5.0)
     gemm.matmul(cp.ones((2, 0)), cp.ones((0, 3)), out, beta=2)

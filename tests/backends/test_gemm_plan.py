@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings, strategies as st
+
 from autograd_gpu.backends.gemm_plan import OP_N, OP_T, Plan, plan
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 def plan_of(a, b, c) -> Plan:

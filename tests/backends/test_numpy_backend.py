@@ -5,10 +5,10 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from autograd_gpu.backends import numpy_matmul
-from autograd_gpu.backends.numpy_backend import create
 
 from autograd_gpu.backend import Backend
+from autograd_gpu.backends import numpy_matmul
+from autograd_gpu.backends.numpy_backend import create
 
 backend: Backend = create()
 xp = backend.xp

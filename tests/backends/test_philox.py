@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from autograd_gpu.backends import philox
 
 ONES = 0xFFFFFFFF

@@ -48,6 +48,11 @@ SCATTERS = [
     ((4, 3, 5), (slice(1, 3), 2, I([4, 4, 0]))),
     ((4, 3, 5), (I([0, 0]), ..., I([1, 1]))),
     ((4, 3), (I([0, 0]), ..., I([1, 1]))),
+    # the arrays' axes come first where something, even nothing, stands between them
+    ((4, 3, 5), (slice(None), I([1, 1]), None, I([2, 2]))),
+    ((4, 3, 5), (slice(None), I([1, 1]), ..., I([2, 2]))),
+    ((4, 3, 5, 2), (slice(None), I([1, 1]), slice(2), I([0, 0]))),
+    ((4, 3, 5), (None, I([1, 1]), slice(1, None), 2)),
     ((4, 3), (I([True, False, True, True]), I([1]))),
     ((4, 3), (I([True, False, False, False]), I([1, 1]))),
     ((4, 3), I([True, False, True, True])),

@@ -134,7 +134,8 @@ def test_steps_of_complex_are_those_of_its_parts(backend):
     v = np.abs(v.real) + 1j * np.abs(v.imag)
     whole = [backend.from_host(x) for x in (p, g, m, v)]
     # one that is not contiguous must be changed as well
-    whole[0] = backend.from_host(p.T).T
+    whole[0] = backend.from_host(p.T.copy()).T
+    assert not whole[0].flags.c_contiguous
     parts = [backend.from_host(x.view("f8")) for x in (p, g, m, v)]
     backend.adam_step(*whole, **OPTIONS)
     backend.adam_step(*parts, **OPTIONS)
@@ -153,7 +154,8 @@ def test_steps_take_any_layout(backend):
     p, g, m, v = state((6, 8), "f8", 4)
     v = abs(v)
     to = backend.from_host
-    strided = [to(p.T).T, to(g[:, ::-1])[:, ::-1], to(m), to(v.T).T]
+    strided = [to(p.T.copy()).T, to(g[:, ::-1])[:, ::-1], to(m), to(v.T.copy()).T]
+    assert not strided[0].flags.c_contiguous
     dense = [to(p), to(g), to(m), to(v)]
     backend.adam_step(*strided, **OPTIONS)
     backend.adam_step(*dense, **OPTIONS)
