@@ -74,6 +74,10 @@ class CupyBackend:
         flags = x.flags
         return x.base is not None or not (flags.c_contiguous or flags.f_contiguous)
 
+    def host_generator(self, seed: int) -> np.random.Generator:
+        """NumPy's generator, for the same numbers as on NumPy."""
+        return np.random.Generator(np.random.PCG64(seed))
+
     def add_into(self, out: Array, x: Array) -> None:
         """`out += x` in place."""
         cp.add(out, x, out)

@@ -44,7 +44,7 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
-    vars(xp).update(pooling.bound(xp))
+    vars(xp).update(pooling.bound(cp))
     vars(xp).update(convolution.bound(xp))
     return xp
 

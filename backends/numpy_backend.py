@@ -150,6 +150,10 @@ class NumpyBackend:
         """`out += x` in place."""
         np.add(out, x, out)
 
+    def host_generator(self, seed: int) -> np.random.Generator:
+        """A generator of random numbers."""
+        return np.random.Generator(np.random.PCG64(seed))
+
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)
 
