@@ -1,7 +1,6 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
-from autograd_gpu import protocols as _protocols
-from autograd_gpu import nn as nn, optim as optim
+from autograd_gpu import nn as nn, optim as optim, protocols as _protocols
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
@@ -194,10 +193,21 @@ from autograd_gpu.ops import (
     zeros_like as zeros_like,
 )
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
-from autograd_gpu.variable import (
-    Variable as Variable,
+from autograd_gpu.transforms import (
+    checkpoint as checkpoint,
+    elementwise_grad as elementwise_grad,
+    grad as grad,
+    hessian as hessian,
+    hvp as hvp,
+    jacobian as jacobian,
+    jvp as jvp,
+    value_and_grad as value_and_grad,
+    vjp as vjp,
+)
+from autograd_gpu.values import (
     get_default_dtype as get_default_dtype,
     set_default_dtype as set_default_dtype,
 )
+from autograd_gpu.variable import Variable as Variable
 
 del _methods, _protocols

@@ -6,25 +6,15 @@ is limited by memory only.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping, Sequence
-from sys import getrefcount
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
-from autograd_gpu.broadcast import sum_to
-from autograd_gpu.graph import (
-    Edges,
-    Gradient,
-    Hooks,
-    Node,
-    gradient_edge,
-)
+from autograd_gpu.accumulation import accumulate, commit, finish_leaf, fit
+from autograd_gpu.backend import backend_of
+from autograd_gpu.graph import Edges, Gradient, Node, gradient_edge
+from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, recording
-from autograd_gpu.variable import ALONE, Variable
-
-# Adding into a leaf's .grad reads and writes it; threads that share leaves take turns.
-_commit_lock = threading.RLock()
+from autograd_gpu.variable import Variable
 
 _NOTHING: Mapping[Node, Edges] = {}
 
@@ -222,11 +212,11 @@ def _run(
                 cls = None
             else:
                 if node.hooks is not None:
-                    g = _run_prehooks(node, node.hooks, g)
+                    g = run_prehooks(node, node.hooks, g)
                 if not node.edges:
                     leaf: Variable = node.variable  # type: ignore[attr-defined]
                     if captured or leaf._hooks or leaf._post_hooks:
-                        _finish_leaf(node, g, leaves, captured)
+                        finish_leaf(node, g, leaves, captured)
                     else:
                         leaves[node] = g
                     continue
@@ -238,9 +228,9 @@ def _run(
                     node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
                 )
                 if node.hooks is not None and node.hooks.after:
-                    grads = _run_hooks(node, node.hooks, grads, g)
+                    grads = run_hooks(node, node.hooks, grads, g)
                 if check_nan:
-                    _check_nan(node, grads)
+                    find_nan(node, grads)
                 if not retain:
                     node.release()
                 cls = g.__class__
@@ -256,7 +246,7 @@ def _run(
                     grad = fit(grad, edge)
                 if edge in slots:
                     if grad is not None:
-                        _accumulate(slots, edge, grad)
+                        accumulate(slots, edge, grad)
                     if counts[edge] == 1:
                         ready.append(edge)
                         arrived.append(slots.pop(edge))
@@ -272,186 +262,11 @@ def _run(
             grads = grad = None
     except BaseException as error:
         if node is not None:
-            error.add_note(f"raised in the backward of {node.name}{_where(node)}")
+            error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
         raise
     g = None
     if leaves:
-        _commit(leaves)
-
-
-def fit(grad: Gradient, node: Node) -> Gradient:
-    """`grad` with the shape and dtype of `node`'s value: the one place that undoes a broadcast,
-    a promotion of the dtype and a step into the complex numbers."""
-    if grad.__class__ is tuple:
-        return grad
-    xp = NAMESPACES.get(grad.__class__)
-    if xp is None:
-        xp = backend_of(grad).xp
-        grad = xp.asarray(grad)
-    if grad.shape != node.shape:
-        grad = sum_to(xp, grad, node.shape)
-    if grad.dtype != node.dtype:
-        if grad.dtype.kind == "c" and node.dtype.kind != "c":
-            grad = xp.real(grad)
-        if grad.dtype != node.dtype:
-            grad = xp.astype(grad, node.dtype)
-    if grad.__class__ not in NAMESPACES:  # NumPy's sum of everything is a scalar
-        grad = xp.asarray(grad)
-    return grad
-
-
-def _accumulate(slots: dict[Any, Gradient], key: Any, grad: Gradient) -> None:
-    """Add `grad` to what is in a slot: in place if nothing else holds that buffer.
-
-    An array that is no view and that only the slot refers to is nobody's saved tensor, gradient
-    or variable.  Only `slots[key]` may touch the array here: a name for it would count.
-    """
-    if slots[key].__class__ in BACKENDS:
-        if getrefcount(slots[key]) == ALONE and slots[key].base is None:
-            slots[key] += grad
-            return
-        total = slots[key] + grad
-        # NumPy's sum of 0-d arrays is a scalar.
-        slots[key] = total if total.__class__ in BACKENDS else backend_of(total).asarray(total)
-    elif slots[key].__class__ is tuple:
-        slots[key] = tuple(
-            [
-                b if a is None else a if b is None else a + b
-                for a, b in zip(slots[key], grad, strict=True)
-            ]
-        )
-    else:
-        slots[key] = slots[key] + grad
-
-
-def _finish_leaf(
-    node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
-) -> None:
-    """A leaf's gradient is complete: run its hooks and note the gradient for `_commit`."""
-    variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
-    if variable._hooks:
-        for hook in tuple(variable._hooks):
-            g = _replaced(g, hook(g), node, "a hook on the leaf of")
-    if captured:
-        if node in captured:
-            captured[node] = g
-    elif variable._post_hooks:
-        # Whoever registered such a hook wants the gradient now, not after the whole backward.
-        finished = {node: g}
-        del g
-        _commit(finished)
-    else:
-        leaves[node] = g
-
-
-def _commit(leaves: dict[Node, Gradient]) -> None:
-    """Add the finished gradients into their leaves' `.grad`, which share memory with nothing.
-
-    This comes last, so that an error in the backward leaves every `.grad` as it was.
-    """
-    with _commit_lock:
-        for node in leaves:
-            variable: Variable = node.variable  # type: ignore[attr-defined]
-            if variable.grad is None:
-                if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
-                    variable.grad = leaves[node]
-                else:
-                    variable.grad = leaves[node].copy()
-            elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
-                variable.grad += leaves[node]
-            else:
-                variable.grad = backend_of(leaves[node]).asarray(variable.grad + leaves[node])
-            if variable._post_hooks:
-                for hook in tuple(variable._post_hooks):
-                    hook(variable)
-
-
-# Hooks ----------------------------------------------------------------------------------------
-
-
-def _run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
-    for hook in tuple(hooks.before):
-        g = _replaced(g, hook(g), node, "a hook on")
-    for reference in hooks.keep_for:
-        variable = reference()
-        if variable is not None:
-            raw = g.value if isinstance(g, Variable) else g
-            old = variable.grad
-            variable.grad = raw.copy() if old is None else backend_of(raw).asarray(old + raw)
-    return g
-
-
-def _run_hooks(
-    node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
-) -> Sequence[Gradient]:
-    for hook in tuple(hooks.after):
-        new = hook(tuple(grads), g)
-        if new is not None:
-            if len(new) != len(node.edges):
-                raise ValueError(
-                    f"a hook on {node.name} returned {len(new)} gradients for "
-                    f"{len(node.edges)} inputs"
-                )
-            grads = [
-                _replaced(old, one, edge, f"a hook on {node.name} for the input from")
-                if edge is not None and one is not None
-                else one
-                for old, one, edge in zip(grads, new, node.edges, strict=True)
-            ]
-    return grads
-
-
-def _replaced(g: Gradient, new: Gradient, node: Node, what: str) -> Gradient:
-    """What a hook returned in place of `g`, checked."""
-    if new is None:
-        return g
-    return check_gradient(new, node.shape, node.dtype, f"{what} {node.name}", like=g)
-
-
-def check_gradient(
-    grad: Gradient, shape: Any, dtype: Any, what: str, *, like: Gradient
-) -> Gradient:
-    """`grad`, which user code returned, if it has the right kind, shape and dtype."""
-    wants_variable = isinstance(like, Variable)
-    if isinstance(grad, Variable) and not wants_variable:
-        grad = grad.value
-    if wants_variable and not isinstance(grad, Variable):
-        grad = Variable(grad)
-    kind = type(grad.value) if isinstance(grad, Variable) else type(grad)
-    if kind not in BACKENDS:
-        if not hasattr(grad, "dtype"):
-            raise TypeError(f"{what} returned {kind.__name__}; an array or None is needed")
-        grad = backend_of(grad).asarray(grad)
-        kind = type(grad)
-    if like is not None:
-        expected = type(like.value) if isinstance(like, Variable) else type(like)
-        if kind is not expected and expected in BACKENDS:
-            raise TypeError(
-                f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
-                f"{BACKENDS[expected].name}; nothing is moved silently"
-            )
-    if grad.shape != shape:
-        raise ValueError(
-            f"{what} returned a gradient of shape {tuple(grad.shape)}; the shape is {shape}"
-        )
-    if grad.dtype != dtype:
-        raise TypeError(f"{what} returned a gradient of dtype {grad.dtype}; the dtype is {dtype}")
-    return grad
-
-
-def _check_nan(node: Node, grads: Sequence[Gradient]) -> None:
-    for i, grad in enumerate(grads):
-        parts = grad if isinstance(grad, tuple) else (grad,)
-        for part in parts:
-            raw = part.value if isinstance(part, Variable) else part
-            if raw is not None and bool((raw != raw).any()):
-                raise RuntimeError(
-                    f"the backward of {node.name} returned a NaN for input {i}{_where(node)}"
-                )
-
-
-def _where(node: Node) -> str:
-    return f", recorded at {node.recorded_at}" if node.recorded_at else ""
+        commit(leaves)
 
 
 # Arguments ------------------------------------------------------------------------------------

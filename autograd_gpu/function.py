@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from autograd_gpu.backend import BACKENDS, Array, backend_mismatch, find_backend
-from autograd_gpu.engine import check_gradient
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -20,9 +19,11 @@ from autograd_gpu.graph import (
     reconnected,
     selected,
 )
+from autograd_gpu.hooks import check_gradient
 from autograd_gpu.modes import recording
-from autograd_gpu.primitive import unify
-from autograd_gpu.variable import DIFFERENTIABLE, Variable, from_python
+from autograd_gpu.operands import unify
+from autograd_gpu.values import DIFFERENTIABLE, from_python
+from autograd_gpu.variable import Variable
 
 _UNCONNECTED = (
     "{name} can't be differentiated twice: {what}, which the graph knows nothing of; "

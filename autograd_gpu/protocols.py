@@ -12,7 +12,7 @@ from typing import Any
 
 from autograd_gpu import numpy_names, ops
 from autograd_gpu.backend import BACKENDS
-from autograd_gpu.primitive import ForeignOperand
+from autograd_gpu.operands import ForeignOperand
 from autograd_gpu.variable import Variable
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")

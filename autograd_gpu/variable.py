@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import ReferenceType, ref
 
-from autograd_gpu.backend import Array, backend_of, current_backend, find_backend
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.values import as_value, is_differentiable
 
 if TYPE_CHECKING:
     from autograd_gpu.graph import AccumulateGrad, Node
@@ -22,9 +23,6 @@ F = TypeVar("F", bound=Callable[..., Any])
 _probe = {0: object()}
 ALONE = sys.getrefcount(_probe[0])
 
-DIFFERENTIABLE = "fc"
-"""The dtype kinds that can require a gradient: real and complex floating point."""
-
 _UNSET: dict[str, Any] = {
     "grad": None,
     "name": None,
@@ -33,7 +31,6 @@ _UNSET: dict[str, Any] = {
     "_hooks": None,
     "_post_hooks": None,
 }
-_default_dtype: list[Any] = ["float32"]
 
 
 class RemovableHandle(Generic[F]):
@@ -52,25 +49,6 @@ class RemovableHandle(Generic[F]):
             if hook is self._hook:
                 del self._hooks[i]
                 return
-
-
-def set_default_dtype(dtype: Any) -> None:
-    """The dtype that Python floats and lists of them get: 'float32' at first.
-
-    >>> set_default_dtype("float64")
-    >>> str(Variable(1.0).dtype)
-    'float64'
-    >>> set_default_dtype("float32")
-    """
-    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
-    if name not in ("float16", "bfloat16", "float32", "float64"):
-        raise TypeError(f"the default dtype is a real floating-point dtype, not {dtype!r}")
-    _default_dtype[0] = name
-
-
-def get_default_dtype() -> str:
-    """The name of the dtype that Python floats and lists of them get."""
-    return str(_default_dtype[0])
 
 
 class Variable:
@@ -132,6 +110,10 @@ class Variable:
         dtype: Any = None,
         name: str | None = None,
     ) -> None:
+        if isinstance(data, Variable):
+            raise TypeError(
+                "Variable(data): data is a Variable already; use .detach() for a new leaf"
+            )
         self.value = as_value(data, dtype)
         self.grad_fn = None
         self._requires_grad = False
@@ -158,7 +140,7 @@ class Variable:
                 f"requires_grad can be changed on leaves only; this is the result of "
                 f"{self.grad_fn.name}, use .detach() to get a leaf"
             )
-        if flag and self.value.dtype.kind not in DIFFERENTIABLE and not _is_bfloat16(self.value):
+        if flag and not is_differentiable(self.value.dtype):
             raise TypeError(
                 f"only floating-point and complex Variables can require a gradient, "
                 f"this one is {self.value.dtype}; use .astype('float32') or dtype='float32'"
@@ -415,59 +397,3 @@ def _restored(value: Array, requires_grad: bool, name: str | None, grad: Array) 
     variable = Variable(value, requires_grad, name=name)
     variable.grad = grad
     return variable
-
-
-def as_value(data: Any, dtype: Any = None) -> Array:
-    """`data` as an array of its own backend, or of the current one for numbers and lists."""
-    backend = find_backend(data)
-    if backend is not None:
-        if dtype is None and type(data) is backend.array_type:
-            return data
-        return backend.asarray(data, dtype)
-    if isinstance(data, Variable):
-        raise TypeError("Variable(data): data is a Variable already; use .detach() for a new leaf")
-    if not isinstance(data, (bool, int, float, complex, list, tuple)):
-        raise TypeError(
-            f"Variable(data): expected a NumPy or CuPy array, a number or a list, "
-            f"got {type(data).__name__}"
-        )
-    return from_python(data, dtype)
-
-
-def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
-    """An array from Python numbers and lists, in the default dtype unless `dtype` says other."""
-    backend = backend or current_backend()
-    data = _unwrapped(data)
-    value = backend.asarray(data, dtype)
-    if dtype is None and _only_python_numbers(data):
-        if value.dtype.kind == "f":
-            value = backend.asarray(value, _default_dtype[0])
-        elif value.dtype.kind == "c":
-            value = backend.asarray(
-                value, "complex128" if _default_dtype[0] == "float64" else "complex64"
-            )
-    if value.dtype.kind not in "biufcV":
-        raise TypeError(f"expected numbers, got {value.dtype}: {data!r:.80}")
-    return value
-
-
-def _unwrapped(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
-        return [_unwrapped(item) for item in data]
-    if isinstance(data, Variable):
-        if data.requires_grad:
-            raise TypeError(
-                "a list of Variables that require gradients would lose them; use stack or concat"
-            )
-        return data.value
-    return data
-
-
-def _only_python_numbers(data: Any) -> bool:
-    if isinstance(data, list):
-        return all(map(_only_python_numbers, data))
-    return isinstance(data, (bool, int, float, complex)) and not hasattr(data, "dtype")
-
-
-def _is_bfloat16(value: Array) -> bool:
-    return bool(value.dtype.name == "bfloat16")

@@ -36,6 +36,8 @@ class MissingModule:
 
 
 ag: Any = optional("autograd_gpu") or MissingModule("autograd_gpu")
+for part in ("nn.functional", "optim"):  # works whether or not the package imports them itself
+    optional(f"autograd_gpu.{part}")
 torch: Any = optional("torch")
 mygrad: Any = optional("mygrad")
 hips: Any = optional("autograd")

@@ -113,24 +113,33 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     }
 
 
+def write(options: argparse.Namespace, reports: list[dict[str, Any]]) -> None:
+    """The files asked for."""
+    from report import markdown
+
+    if options.markdown:
+        options.markdown.write_text(markdown(reports))
+    if options.json:
+        options.json.write_text(json.dumps(reports, indent=1) + "\n")
+
+
 def main() -> None:
     options = arguments()
     if options.child:
         options.child.write_text(json.dumps(measure_all(options)))
         return
-    reports = [run_child(options, threads) for threads in options.threads]
-    from report import markdown
-
-    text = markdown(reports)
-    print(text)
     if options.save:
-        stem = HERE / "results" / f"{reports[0]['date']}-cpu"
+        stem = HERE / "results" / f"{datetime.date.today().isoformat()}-cpu"
         options.markdown = options.markdown or stem.with_suffix(".md")
         options.json = options.json or stem.with_suffix(".json")
-    if options.markdown:
-        options.markdown.write_text(text)
-    if options.json:
-        options.json.write_text(json.dumps(reports, indent=1) + "\n")
+    reports = []
+    for threads in options.threads:
+        reports.append(run_child(options, threads))
+        # after every part, so that an interrupted run leaves what it has
+        write(options, reports)
+    from report import markdown
+
+    print(markdown(reports))
     states = [s for r in reports for row in r["results"] for s in row["programs"].values()]
     if any(state["status"] == "failed" for state in states):
         sys.exit("programs failed: see the notes under the table")

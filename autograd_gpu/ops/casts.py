@@ -7,7 +7,8 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, NAMES, Array, Namespace, backend_of, load_backend
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, edges_of, make_result
 from autograd_gpu.primitive import primitive
-from autograd_gpu.variable import DIFFERENTIABLE, Variable
+from autograd_gpu.values import DIFFERENTIABLE
+from autograd_gpu.variable import Variable
 
 
 @primitive(x=lambda g: g)

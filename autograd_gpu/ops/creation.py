@@ -12,7 +12,8 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.backend import Array, Namespace, backend_of, current_backend
 from autograd_gpu.primitive import primitive
-from autograd_gpu.variable import Variable, as_value, get_default_dtype
+from autograd_gpu.values import as_value, get_default_dtype
+from autograd_gpu.variable import Variable
 
 Shape = int | Sequence[int]
 

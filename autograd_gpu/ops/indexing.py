@@ -20,7 +20,8 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.modes import recording
 from autograd_gpu.primitive import primitive
-from autograd_gpu.variable import DIFFERENTIABLE, Variable
+from autograd_gpu.values import DIFFERENTIABLE
+from autograd_gpu.variable import Variable
 
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 

@@ -13,10 +13,12 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_mismatch, find_backend
 from autograd_gpu.graph import edges_of, make_result
 from autograd_gpu.modes import recording
+from autograd_gpu.operands import describe, explain
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.indexing import normal_index
-from autograd_gpu.primitive import PRIMITIVES, describe, explain
-from autograd_gpu.variable import DIFFERENTIABLE, Variable, from_python
+from autograd_gpu.primitive import PRIMITIVES
+from autograd_gpu.values import DIFFERENTIABLE, from_python
+from autograd_gpu.variable import Variable
 
 SetAt = PRIMITIVES["set_at"].node_type
 

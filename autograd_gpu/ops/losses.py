@@ -23,4 +23,3 @@ def squared_error(xp: Namespace, x: Array, target: Array, *, reduction: str = "m
     d = x - target
     d *= d
     return d if reduction == "none" else xp.mean(d) if reduction == "mean" else xp.sum(d)
-

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.primitive import SCALARS, primitive
-from autograd_gpu.variable import Variable, from_python
+from autograd_gpu.operands import SCALARS
+from autograd_gpu.primitive import primitive
+from autograd_gpu.values import from_python
+from autograd_gpu.variable import Variable
 
 
 @primitive(

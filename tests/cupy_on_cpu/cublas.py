@@ -200,14 +200,14 @@ class Cublas:
     ) -> Callable[[Matrix, Matrix, Matrix], None]:
         """Check and log what all calls have in common; returns what does one product."""
         self._refuse_capture()
-        sizes = tuple(args[x] for x in ("transa", "transb", "m", "n", "k"))
-        check_sizes(*sizes)
+        transa, transb, m, n, k = (args[x] for x in ("transa", "transb", "m", "n", "k"))
+        check_sizes(transa, transb, m, n, k)
         alpha_value, beta_value = (self._scalar(p, how.scale) for p in (alpha, beta))
         args.update(alpha=alpha_value.item(), beta=beta_value.item(), compute=how.name)
         counters.blas(name, args)
 
         def product(a: Matrix, b: Matrix, c: Matrix) -> None:
-            multiply(*sizes, alpha_value, a, b, beta_value, c, how)
+            multiply(transa, transb, m, n, k, alpha_value, a, b, beta_value, c, how)
 
         return product
 

@@ -6,7 +6,7 @@ CuPy's own functions around the plans stay: shapes, axes, dtypes and norms are r
 from __future__ import annotations
 
 import math
-from types import ModuleType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -139,11 +139,10 @@ class PlanNd(_Plan):
             self._check(out, self._output(a, self.last_axis, self.last_size))
 
 
-def make_module() -> ModuleType:
-    """The module: plans, constants, and a refusal for callbacks and multi-device functions."""
+def make_module() -> None:
+    """Put the module in its place: plans, constants, and a refusal for all else."""
     module: Any = stand_in("cupy.cuda.cufft", "cuFFT")
     for name, value in {**_TYPES, "CUFFT_FORWARD": FORWARD, "CUFFT_INVERSE": INVERSE}.items():
         setattr(module, name, value)
     module.Plan1d, module.PlanNd = Plan1d, PlanNd
     module.get_current_plan = lambda: None  # `with plan:` is not there either
-    return module

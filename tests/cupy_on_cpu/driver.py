@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from typing import Any
 
 from . import counters, graphs, kernels, toolchain
@@ -96,8 +97,8 @@ class Driver:
         dims = (grid_x, grid_y, grid_z, block_x, block_y, block_z)
         _check(kernel, dims, shared)
         if graphs.is_capturing(stream):
-            arguments, keep = _copy_arguments(kernel, arguments)
-            graphs.do(stream, lambda keep=keep: _run(kernel, dims, shared, arguments))
+            copied = _copy_arguments(kernel, arguments)
+            graphs.do(stream, lambda: _run(kernel, dims, shared, ctypes.addressof(copied.pointers)))
         else:
             _run(kernel, dims, shared, arguments)
 
@@ -153,13 +154,21 @@ def _run(kernel: kernels.Function, dims: tuple[int, ...], shared: int, arguments
         raise RuntimeError(f"kernel {kernel.name}: {toolchain.launcher().emu_failure().decode()}")
 
 
-def _copy_arguments(kernel: kernels.Function, arguments: int) -> tuple[int, Any]:
-    """A copy of a launch's arguments, and what keeps it alive: the caller's own do not last."""
-    n = len(kernel.argument_sizes)
-    pointers = (ctypes.c_void_p * max(n, 1)).from_address(arguments) if n else ()
-    buffers = [
-        (ctypes.c_char * size).from_buffer_copy(ctypes.string_at(pointers[i], size))
-        for i, size in enumerate(kernel.argument_sizes)
+@dataclass(frozen=True)
+class _Arguments:
+    """A launch's arguments: their addresses, as CUDA takes them, and the values themselves."""
+
+    pointers: ctypes.Array[ctypes.c_void_p]
+    values: list[ctypes.Array[ctypes.c_char]]
+
+
+def _copy_arguments(kernel: kernels.Function, arguments: int) -> _Arguments:
+    """What a graph keeps: the caller's own arguments do not outlast the call."""
+    count = len(kernel.argument_sizes)
+    addresses = (ctypes.c_size_t * count).from_address(arguments) if count else ()
+    values = [
+        ctypes.create_string_buffer(ctypes.string_at(address, size), size)
+        for address, size in zip(addresses, kernel.argument_sizes, strict=True)
     ]
-    copied = (ctypes.c_void_p * max(n, 1))(*[ctypes.addressof(b) for b in buffers])
-    return ctypes.addressof(copied), (copied, buffers)
+    pointers = (ctypes.c_void_p * max(count, 1))(*map(ctypes.addressof, values))
+    return _Arguments(pointers, values)

@@ -41,9 +41,10 @@ def dtype_of(data_type: int) -> np.dtype[Any]:
     if name is None:
         raise NotEmulated("cuBLAS", f"cudaDataType {data_type}")
     if name == "bfloat16":
-        import ml_dtypes
+        import ml_dtypes  # CuPy's own bfloat16 arrays need it as well
 
-        return np.dtype(ml_dtypes.bfloat16)
+        bfloat16: np.dtype[Any] = np.dtype(ml_dtypes.bfloat16)
+        return bfloat16
     return np.dtype(name)
 
 

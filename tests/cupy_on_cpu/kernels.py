@@ -58,7 +58,8 @@ class Module:
             entry.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t]
             sizes_of = getattr(self.library, f"emu_sizes_{number}")
             sizes_of.restype = ctypes.POINTER(ctypes.c_uint)
-            pointer, sizes = sizes_of(), []
+            pointer = sizes_of()
+            sizes: list[int] = []
             while pointer[len(sizes)]:
                 sizes.append(pointer[len(sizes)])
             name = self.names.get(symbol, symbol)

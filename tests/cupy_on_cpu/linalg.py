@@ -18,6 +18,7 @@ from . import counters, graphs
 from .arrays import to_device, to_host
 
 Function = Callable[..., Any]
+_numpy: Any = np.linalg  # its types are by literal arguments, which are not known here
 
 
 def _checked(name: str, *arrays: Any, square: bool = True) -> Any:
@@ -117,7 +118,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     dtype = _checked("qr", a, square=False)
 
     def f(x: Any) -> Any:
-        result = np.linalg.qr(x, mode)
+        result: Any = _numpy.qr(x, mode)
         return tuple(result) if isinstance(result, tuple) else result
 
     return _apply(f, dtype, a)
@@ -127,18 +128,18 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     dtype = _checked("svd", a, square=False)
 
     def f(x: Any) -> Any:
-        result = np.linalg.svd(x, full_matrices, compute_uv)
+        result = _numpy.svd(x, full_matrices, compute_uv)
         return tuple(result) if compute_uv else result
 
     return _apply(f, dtype, a)
 
 
 def eigh(a: Any, UPLO: str = "L") -> Any:
-    return _apply(lambda x: tuple(np.linalg.eigh(x, UPLO)), _checked("eigh", a), a)
+    return _apply(lambda x: tuple(_numpy.eigh(x, UPLO)), _checked("eigh", a), a)
 
 
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    return _apply(lambda x: np.linalg.eigvalsh(x, UPLO), _checked("eigvalsh", a), a)
+    return _apply(lambda x: _numpy.eigvalsh(x, UPLO), _checked("eigvalsh", a), a)
 
 
 def eig(a: Any) -> Any:

@@ -147,8 +147,8 @@ def _compile(
     )
     try:
         image, _ = program.compile(flags, io.StringIO())
-    except compiler.CompileException as error:
-        return Check(what, arch, str(error).strip(), source)
+    except compiler.CompileException as refusal:
+        return Check(what, arch, str(refusal).strip(), source)
     symbols = frozenset(function_names(image))
     missing = sorted(set(kernels) - symbols)
     error = f"no kernel called {missing} in the module; it has {sorted(symbols)}"
@@ -166,7 +166,7 @@ def _show(types: Types) -> str:
     return ", ".join(f"{k}={np.dtype(v).name}" for k, v in types.items())
 
 
-def _decide(kernel: Any, types: Types) -> tuple[Any, Any, Any]:
+def _decide(kernel: Any, types: Types) -> Any:
     from cupy._core import _kernel
 
     def given(parameters: Any) -> tuple[Any, ...]:

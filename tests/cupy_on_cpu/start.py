@@ -155,7 +155,7 @@ def _exchange_compiler() -> None:
     # CuPy compiles an empty file to learn NVRTC's version; its own cache, off now, needs that.
     compiler._preprocess = lambda *args: ""
 
-    class NoCache(compiler._KernelCacheBackend):  # type: ignore[name-defined,misc]
+    class NoCache(compiler._KernelCacheBackend):  # type: ignore[misc]
         """Real cubins and emulated ones must not meet in one cache."""
 
         def load(self, name: str) -> None:

@@ -64,7 +64,9 @@ def exchange(module: ModuleType, find: Callable[[str], Callable[..., Any]]) -> l
 
     Returns the names of those that stay: they return a struct, and serve textures only.
     """
-    names, kept, code = [], [], [_HEAD]
+    names: list[str] = []
+    kept: list[str] = []
+    code = [_HEAD]
     for name, signature in _signatures(module).items():
         text = _function(len(names), name, signature)
         if text is None:

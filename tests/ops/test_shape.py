@@ -20,10 +20,16 @@ UNARY = {
     "reshape -1": (lambda x: ag.reshape(x, -1), lambda x: x.reshape(-1), (3, 4), True),
     "reshape 0-d": (lambda x: ag.reshape(x, ()), lambda x: x.reshape(()), (1, 1), True),
     "permute": (
-        lambda x: ag.permute_dims(x, (2, 0, 1)), lambda x: x.transpose(2, 0, 1), (2, 3, 4), True,
+        lambda x: ag.permute_dims(x, (2, 0, 1)),
+        lambda x: x.transpose(2, 0, 1),
+        (2, 3, 4),
+        True,
     ),
     "permute negative": (
-        lambda x: ag.permute_dims(x, (-1, 0, -2)), lambda x: x.transpose(-1, 0, -2), (2, 3, 4), True,
+        lambda x: ag.permute_dims(x, (-1, 0, -2)),
+        lambda x: x.transpose(-1, 0, -2),
+        (2, 3, 4),
+        True,
     ),
     "transpose": (ag.transpose, np.transpose, (2, 3, 4), True),
     "matrix_transpose": (ag.matrix_transpose, np.matrix_transpose, (2, 3, 4), True),
@@ -36,12 +42,18 @@ UNARY = {
     ),
     "expand_dims": (lambda x: ag.expand_dims(x, -2), lambda x: np.expand_dims(x, -2), (2, 3), True),
     "expand_dims axes": (
-        lambda x: ag.expand_dims(x, (0, -1)), lambda x: np.expand_dims(x, (0, -1)), (2, 3), True,
+        lambda x: ag.expand_dims(x, (0, -1)),
+        lambda x: np.expand_dims(x, (0, -1)),
+        (2, 3),
+        True,
     ),
     "squeeze": (lambda x: ag.squeeze(x, 1), lambda x: x.squeeze(1), (2, 1, 3, 1), True),
     "squeeze all": (ag.squeeze, np.squeeze, (2, 1, 3, 1), True),
     "squeeze axes": (
-        lambda x: ag.squeeze(x, [1, -1]), lambda x: x.squeeze((1, -1)), (2, 1, 3, 1), True,
+        lambda x: ag.squeeze(x, [1, -1]),
+        lambda x: x.squeeze((1, -1)),
+        (2, 1, 3, 1),
+        True,
     ),
     "broadcast_to": (
         lambda x: ag.broadcast_to(x, (500, 3, 4)),
@@ -55,7 +67,10 @@ UNARY = {
     "roll": (lambda x: ag.roll(x, 4), lambda x: np.roll(x, 4), (2, 3), False),
     "roll axis": (lambda x: ag.roll(x, -1, 1), lambda x: np.roll(x, -1, 1), (2, 3), False),
     "roll axes": (
-        lambda x: ag.roll(x, (1, 2), (0, 1)), lambda x: np.roll(x, (1, 2), (0, 1)), (2, 3), False,
+        lambda x: ag.roll(x, (1, 2), (0, 1)),
+        lambda x: np.roll(x, (1, 2), (0, 1)),
+        (2, 3),
+        False,
     ),
     "tile": (lambda x: ag.tile(x, 2), lambda x: np.tile(x, 2), (2, 3), False),
     "tile more": (lambda x: ag.tile(x, (2, 1, 3)), lambda x: np.tile(x, (2, 1, 3)), (2, 3), False),
@@ -63,10 +78,16 @@ UNARY = {
     "repeat": (lambda x: ag.repeat(x, 3), lambda x: x.repeat(3), (2, 3), False),
     "repeat axis": (lambda x: ag.repeat(x, 2, -2), lambda x: x.repeat(2, -2), (2, 3), False),
     "repeat counts": (
-        lambda x: ag.repeat(x, [0, 2, 1], 1), lambda x: x.repeat([0, 2, 1], 1), (2, 3), False,
+        lambda x: ag.repeat(x, [0, 2, 1], 1),
+        lambda x: x.repeat([0, 2, 1], 1),
+        (2, 3),
+        False,
     ),
     "repeat flat counts": (
-        lambda x: ag.repeat(x, np.array([1, 0, 2, 1])), lambda x: x.repeat([1, 0, 2, 1]), (2, 2), False,
+        lambda x: ag.repeat(x, np.array([1, 0, 2, 1])),
+        lambda x: x.repeat([1, 0, 2, 1]),
+        (2, 2),
+        False,
     ),
     "ravel": (ag.ravel, np.ravel, (2, 3), True),
     "flatten": (lambda x: ag.flatten(x, 1), lambda x: x.reshape(2, 12), (2, 3, 4), True),
@@ -84,10 +105,16 @@ UNARY = {
         False,
     ),
     "unstack": (
-        lambda x: ag.unstack(x, -1)[1] * 2.0, lambda x: np.unstack(x, axis=-1)[1] * 2, (2, 3), False,
+        lambda x: ag.unstack(x, -1)[1] * 2.0,
+        lambda x: np.unstack(x, axis=-1)[1] * 2,
+        (2, 3),
+        False,
     ),
     "split": (
-        lambda x: ag.split(x, 3, 1)[1] * 2.0, lambda x: np.split(x, 3, 1)[1] * 2, (2, 6), False,
+        lambda x: ag.split(x, 3, 1)[1] * 2.0,
+        lambda x: np.split(x, 3, 1)[1] * 2,
+        (2, 6),
+        False,
     ),
     "split indices": (
         lambda x: ag.split(x, [1, 4], -1)[2] * 2.0,
@@ -95,7 +122,7 @@ UNARY = {
         (2, 6),
         False,
     ),
-}  # fmt: skip
+}
 every = pytest.mark.parametrize("name", UNARY)
 both = pytest.mark.parametrize("dtype", ["float64", "complex128"])
 

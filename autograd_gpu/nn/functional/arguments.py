@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import Array, Backend, backend_of, current_backend, find_backend
-from autograd_gpu.variable import Variable, as_value
+from autograd_gpu.backend import Array, Backend, current_backend, find_backend
+from autograd_gpu.values import as_value
+from autograd_gpu.variable import Variable
 
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
@@ -62,5 +63,3 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
 def is_floating(x: Any) -> bool:
     """Whether a raw array holds floating-point numbers."""
     return bool(x.dtype.kind in "fcV")
-
-

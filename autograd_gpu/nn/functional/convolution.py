@@ -67,9 +67,7 @@ def conv1d(
     images = ops.expand_dims(x, axis=-2)
     kernels = ops.expand_dims(weight, axis=-2)
     strides, dilations = (1, _single("stride", stride)), (1, _single("dilation", dilation))
-    return ops.squeeze(
-        conv2d(images, kernels, bias, strides, pads, dilations, groups), axis=-2
-    )
+    return ops.squeeze(conv2d(images, kernels, bias, strides, pads, dilations, groups), axis=-2)
 
 
 def conv_transpose2d(
@@ -94,7 +92,10 @@ def conv_transpose2d(
             f"[C, O / groups, kh, kw], with C a multiple of groups={groups}"
         )
     strides, dilations = as_pair(op, "stride", stride), as_pair(op, "dilation", dilation)
-    pads, extra = as_pair(op, "padding", padding, 0), as_pair(op, "output_padding", output_padding, 0)
+    pads, extra = (
+        as_pair(op, "padding", padding, 0),
+        as_pair(op, "output_padding", output_padding, 0),
+    )
     height, width = (
         (n - 1) * s - 2 * p + d * (k - 1) + e + 1
         for n, s, p, d, k, e in zip(
@@ -141,7 +142,9 @@ def _check(
         raise ValueError(f"{op}: bias {list(bias)} must be [{kernel[0]}], one per output channel")
 
 
-def _padding(op: str, padding: Any, kernel: tuple[int, ...], stride: Pair, dilation: Pair) -> Padding:
+def _padding(
+    op: str, padding: Any, kernel: tuple[int, ...], stride: Pair, dilation: Pair
+) -> Padding:
     if padding == "valid":
         return (0, 0), (0, 0)
     if padding == "same":

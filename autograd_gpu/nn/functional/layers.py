@@ -95,7 +95,9 @@ def group_norm(
     """Layer norm over groups of the channels of `x` [N, C, ...]; `weight` and `bias` are [C]."""
     shape = shape_of(x)
     if len(shape) < 2 or shape[1] % num_groups:
-        raise ValueError(f"group_norm: x {list(shape)} must have a multiple of {num_groups} channels")
+        raise ValueError(
+            f"group_norm: x {list(shape)} must have a multiple of {num_groups} channels"
+        )
     y = ops.layer_norm([ops.reshape(x, (shape[0], num_groups, -1))], 1, eps)
     return _per_channel(ops.reshape(y, shape), weight, bias)
 
@@ -230,7 +232,11 @@ def scaled_dot_product_attention(
     A query that sees no key gets zeros.
     """
     shapes = shape_of(q), shape_of(k), shape_of(v)
-    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
+    if (
+        min(map(len, shapes)) < 2
+        or shapes[0][-1] != shapes[1][-1]
+        or shapes[1][-2] != shapes[2][-2]
+    ):
         raise ValueError(
             f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
             f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"

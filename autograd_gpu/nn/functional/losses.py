@@ -193,9 +193,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
     return huber_loss(x, target, reduction, beta) / beta
 
 
-def kl_div(
-    x: Any, target: Any, reduction: str = "mean", log_target: bool = False
-) -> Variable:
+def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Variable:
     """target · (log(target) - x) for log-probabilities `x`; 0 where `target` is 0.
 
     `reduction` may also be 'batchmean': the sum over the length of the first axis.

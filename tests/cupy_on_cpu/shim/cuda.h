@@ -239,10 +239,11 @@ static inline float __saturatef(float x) { return x > 0.f ? (x < 1.f ? x : 1.f) 
 static inline double normcdf(double x) { return .5 * std::erfc(-x * M_SQRT1_2); }
 static inline float normcdff(float x) { return float(normcdf(x)); }
 static inline double erfcx(double x) {
-  // exp(x^2) * erfc(x); beyond 25 both factors leave the range, and the asymptotic series is exact
   if (x < 25.) return std::exp(x * x) * std::erfc(x);
-  double t = 1. / (2. * x * x);
-  return (1. - t + 3. * t * t) / (x * std::sqrt(M_PI));
+  // Beyond, both factors leave the range; the asymptotic series has 15 digits there.
+  double t = 1. / (2. * x * x), sum = 1., term = 1.;
+  for (int i = 1; i <= 7; i++) sum += term *= -(2 * i - 1) * t;
+  return sum / (x * std::sqrt(M_PI));
 }
 // Newton's method on erf, from Giles's single-precision approximation of the inverse.
 static inline double erfinv(double y) {

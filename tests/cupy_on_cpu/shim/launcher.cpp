@@ -24,7 +24,8 @@ char emu_exchange[1024][16];
 
 namespace {
 enum { RUNS = 0, BLOCK = 1, WARP = 2 };
-constexpr size_t STACK = 1 << 16;
+// Not a power of two, or the tops of all stacks would compete for the same lines of the cache.
+constexpr size_t STACK = (1 << 16) + 5 * 64;
 constexpr unsigned WARP_SIZE = 32;
 
 #if defined(__x86_64__)
@@ -74,10 +75,24 @@ void (*job)(void**);
 void** job_args;
 std::string failure;
 
+// Goes on with the next fiber that can run, or with the scheduler after the last one.
+inline void hand_over(Context& from) {
+  size_t next = current + 1, n = fibers.size();
+  while (next < n && (fibers[next].done || fibers[next].waits != RUNS)) next++;
+  if (next == n) {
+    // all wait or are done; the scheduler itself comes here only if some can run
+    switch_to(from, scheduler);
+    return;
+  }
+  current = next;
+  threadIdx = fibers[next].index;
+  switch_to(from, fibers[next].context);
+}
+
 void fiber_main() {
   job(job_args);
   fibers[current].done = true;
-  switch_to(fibers[current].context, scheduler);
+  hand_over(fibers[current].context);
 }
 
 void prepare(Fiber& fiber, char* stack) {
@@ -140,11 +155,8 @@ void run_block_of_fibers() {
         prepare(fibers[i], stacks + i * STACK);
       }
   do {
-    for (current = 0; current < n; current++) {
-      if (fibers[current].done || fibers[current].waits != RUNS) continue;
-      threadIdx = fibers[current].index;
-      switch_to(scheduler, fibers[current].context);
-    }
+    current = (size_t)-1;
+    hand_over(scheduler);
   } while (release());
 }
 
@@ -168,10 +180,9 @@ extern "C" void emu_wait(int barrier) {
       emu_fail("a barrier in a kernel whose text shows none is not emulated");
     return;
   }
-  size_t me = current;
-  fibers[me].waits = barrier;
-  switch_to(fibers[me].context, scheduler);
-  threadIdx = fibers[me].index;
+  Fiber& me = fibers[current];
+  me.waits = barrier;
+  hand_over(me.context);
 }
 
 extern "C" int emu_launch(void (*invoke)(void**), void** args, const unsigned* dims, size_t shared,

@@ -1,0 +1,148 @@
+"""What ops do with operands off the hot path: finding the backend, errors, odd kinds of values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+from autograd_gpu.backend import (
+    BACKENDS,
+    NAMESPACES,
+    Array,
+    Namespace,
+    backend_mismatch,
+    current_backend,
+    find_backend,
+)
+from autograd_gpu.graph import FunctionNode, selected
+from autograd_gpu.values import from_python
+from autograd_gpu.variable import Variable
+
+SCALARS = (bool, int, float, complex)
+NUMBERS = frozenset(SCALARS)
+
+
+class ForeignOperand(TypeError):
+    """An operand of a type that this library knows nothing of."""
+
+
+def unify(op: str, *operands: Any) -> tuple[Any, ...]:
+    """The common namespace of `operands`, and these as arrays of its backend.
+
+    Python numbers stay as they are beside an array, since they take part in its dtype weakly;
+    lists become arrays.  Raises TypeError for operands on two backends, ForeignOperand for a type
+    that is not known.
+    """
+    if len(operands) == 2 and type(operands[0]) in NUMBERS:
+        xp = NAMESPACES.get(type(operands[1]))
+        if xp is not None:
+            return (xp, *operands)
+    backend = None
+    for x in operands:
+        if x is None or (isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype")):
+            continue
+        found = find_backend(x)
+        if found is None:
+            raise ForeignOperand(
+                f"{op}: expected Variables, arrays or numbers, got {type(x).__name__}"
+            )
+        if backend is None or not hasattr(backend, "name"):
+            backend = found
+        elif found is not backend:
+            # A NumPy scalar is passed by value: it belongs to no device.
+            if type(x) is not found.array_type and x.ndim == 0:
+                continue
+            if all(_is_scalar(v, backend) for v in operands if find_backend(v) is backend):
+                backend = found
+                continue
+            raise backend_mismatch(op, operands)
+    if all(x is None for x in operands):
+        raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
+    only_numbers = backend is None
+    backend = backend or current_backend()
+    values = []
+    for x in operands:
+        if x is None or type(x) is backend.array_type:
+            values.append(x)
+        elif isinstance(x, (list, tuple)) or (
+            only_numbers and isinstance(x, SCALARS) and not hasattr(x, "dtype")
+        ):
+            values.append(from_python(x, backend=backend))
+        elif hasattr(x, "dtype") and find_backend(x) is backend:
+            values.append(backend.asarray(x))
+        else:
+            values.append(x)
+    return (backend.xp, *values)
+
+
+def _is_scalar(x: Any, backend: Any) -> bool:
+    return type(x) is not backend.array_type and getattr(x, "ndim", 0) == 0
+
+
+def explain(
+    error: Exception,
+    op: str,
+    names: Sequence[str],
+    values: Sequence[Any],
+    statics: Mapping[str, Any],
+) -> NoReturn:
+    """Raise `error` again with a message that names the op, its operands and parameters."""
+    if len(names) != len(values):
+        names = [f"{names[0]}[{i}]" for i in range(len(values))]
+    parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
+    parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
+    message = f"{op}({', '.join(parts)}): {error}"
+    if isinstance(error, IndexError):
+        raise IndexError(message) from error
+    for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        if type(error) is kind or (kind is TypeError and isinstance(error, TypeError)):
+            raise kind(message) from error
+    error.add_note(f"raised in {op}({', '.join(parts)})")
+    raise error
+
+
+def describe(x: Any) -> str:
+    """dtype and shape of an array, a number itself."""
+    if hasattr(x, "dtype"):
+        return f"{x.dtype}{list(x.shape)}"
+    return repr(x)[:60]
+
+
+def scalar(x: Any, y: Any) -> Any:
+    """A Python number as a value of the output's dtype, so that it promotes no gradient."""
+    if type(x) in SCALARS:
+        return (y[0] if isinstance(y, tuple) else y).dtype.type(x)
+    return x
+
+
+def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:
+    if isinstance(operands, Variable) or hasattr(operands, "dtype"):
+        operands = [operands[i] for i in range(len(operands))]
+    try:
+        given = tuple(operands)
+    except TypeError:
+        raise TypeError(f"{op}: expected a sequence of Variables or arrays") from None
+    if not given:
+        raise ValueError(f"{op}: at least one array is needed")
+    return given
+
+
+def as_outputs(xp: Namespace, y: Sequence[Any]) -> tuple[Array, ...]:
+    return tuple([v if type(v) in NAMESPACES else xp.asarray(v) for v in y])
+
+
+def filled(g: Sequence[Any], node: FunctionNode, kind: Any = None) -> tuple[Namespace, Any]:
+    """The namespace, and `g` with zeros for the outputs that no gradient reached."""
+    first = next(x for x in g if x is not None)
+    raw = first.value if isinstance(first, Variable) else first
+    make = BACKENDS[type(raw)].xp.zeros
+    return NAMESPACES[kind or type(first)], tuple(
+        [
+            make(shape, dtype=dtype) if x is None else x
+            for x, shape, dtype in zip(g, node.shape, node.dtype, strict=True)
+        ]
+    )
+
+
+def reconnected_outputs(values: Sequence[Array], node: FunctionNode) -> tuple[Variable, ...]:
+    return tuple([selected(value, node, i) for i, value in enumerate(values)])

@@ -1,0 +1,243 @@
+"""checkpoint: trade time for memory by computing a part of the forward again in the backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from weakref import ref
+
+from autograd_gpu.engine import gradients
+from autograd_gpu.graph import (
+    AccumulateGrad,
+    Edges,
+    FunctionNode,
+    Gradient,
+    Node,
+    gradient_edge,
+    make_result,
+    make_results,
+    reconnected,
+)
+from autograd_gpu.modes import enable_grad, recording
+from autograd_gpu.transforms.tree import Alias, alias, tree_leaves, tree_like, tree_map
+from autograd_gpu.variable import Variable
+
+
+def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """`f(*args, **kwargs)`, keeping nothing of its inside for the backward, which calls it again.
+
+    Gradients flow to the Variables in `args`, also in nested tuples, lists and dicts, and to those
+    that `f` reads by capture (parameters).  `f` must do the same thing when it is called again, and
+    keep no intermediate Variables elsewhere.  Nests, and can be differentiated to any order.
+
+    >>> x = Variable([1.0, 2.0], requires_grad=True)
+    >>> checkpoint(lambda x: tanh(tanh(x)), x).sum().backward()
+    >>> x.grad.shape
+    (2,)
+    """
+    if not recording.get():
+        return f(*args, **kwargs)
+    given = tree_leaves(list(args))
+    edges = [gradient_edge(x) if isinstance(x, Variable) else None for x in given]
+    kept = [x.value if edge is not None else x for x, edge in zip(given, edges, strict=True)]
+    # The whole graph is recorded, looked at, and dropped: what survives that was there before.
+    structure, needs, sketch = _first_call(f, args, kwargs, kept, edges)
+    captured = sketch.captured()
+    if not any(edges) and not captured:
+        return structure
+    node = CheckpointNode()
+    node.edges = (*edges, *captured)
+    node.call = (f, list(args), kwargs, kept)
+    node.captured = captured
+    leaves = tree_leaves(structure)
+    values = [x.value for x, needed in zip(leaves, needs, strict=True) if needed]
+    node.count = len(values)
+    recorded = iter(
+        make_results(values, node) if len(values) > 1 else [make_result(values[0], node)]
+    )
+    return tree_like(
+        structure,
+        [next(recorded) if needed else x for x, needed in zip(leaves, needs, strict=True)],
+    )
+
+
+def _first_call(
+    f: Callable[..., Any], args: Any, kwargs: Any, kept: list[Any], edges: list[Node | None]
+) -> tuple[Any, list[bool], _Sketch]:
+    """What `f` returned, as leaves; which of these had a graph; and a sketch of that."""
+    fresh = _opened(kept, edges, create_graph=False)
+    returned = f(*tree_like(list(args), fresh), **kwargs)
+    needs = [isinstance(x, Variable) and x.requires_grad for x in tree_leaves(returned)]
+    own = [x for x, edge in zip(fresh, edges, strict=True) if edge is not None]
+    sketch = _Sketch([gradient_edge(x) for x in _outputs(returned)], own)
+    return tree_map(_detached, returned), needs, sketch
+
+
+def _detached(x: Any) -> Any:
+    return x.detach() if isinstance(x, Variable) and x.requires_grad else x
+
+
+def _outputs(returned: Any) -> list[Variable]:
+    return [x for x in tree_leaves(returned) if isinstance(x, Variable) and x.requires_grad]
+
+
+def _opened(kept: list[Any], edges: Sequence[Node | None], *, create_graph: bool) -> list[Any]:
+    """The arguments with Variables of their own in place of those with an edge."""
+    return [
+        x if edge is None else alias(x, edge) if create_graph else Variable(x, requires_grad=True)
+        for x, edge in zip(kept, edges, strict=True)
+    ]
+
+
+class CheckpointNode(FunctionNode):
+    """The node of a checkpointed call: its edges lead to the arguments and to what was captured."""
+
+    __slots__ = ("call", "captured", "count")
+
+    label = "checkpoint"
+    call: Any
+    # What the function will meet again; the edges themselves change inside another checkpoint.
+    captured: list[Node]
+    count: int
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return tuple(
+            [None if x is None else x.value for x in self._gradients(g, edges, create_graph=False)]
+        )
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return tuple(self._gradients(g, edges, create_graph=True))
+
+    def release(self) -> None:
+        self.call = None
+        self.captured = []
+        self.shape = None
+
+    def _gradients(self, g: Gradient, edges: Edges, *, create_graph: bool) -> list[Any]:
+        f, args, kwargs, values = self.call
+        n = len(values)
+        opened = _opened(values, self.edges[:n], create_graph=create_graph)
+        with enable_grad():
+            outputs = _outputs(f(*tree_like(args, opened), **kwargs))
+        if len(outputs) != self.count:
+            raise RuntimeError(
+                f"checkpoint: the function returned {self.count} Variables with a gradient at "
+                f"first and {len(outputs)} when it was called again"
+            )
+        stops = {x.grad_fn for x in _outputs(opened)}
+        onward = self.edges[n:] if create_graph else (None,) * len(self.captured)
+        outputs, cut = _cut(outputs, dict(zip(self.captured, onward, strict=True)), stops)
+        inputs = [*opened, *cut]
+        wanted = [i for i, edge in enumerate(edges) if edge is not None]
+        cotangents = list(g) if self.count > 1 else [g]
+        pairs = [(y, c) for y, c in zip(outputs, cotangents, strict=True) if c is not None]
+        found = gradients(
+            [y for y, _ in pairs],
+            [inputs[i] for i in wanted],
+            [c for _, c in pairs],
+            create_graph=create_graph,
+            allow_unused=True,
+        )
+        results: list[Any] = [None] * len(edges)
+        for i, x in zip(wanted, found, strict=True):
+            results[i] = x
+        return results
+
+
+class _Sketch:
+    """A graph without the nodes: weak references to them, and who leads where."""
+
+    def __init__(self, roots: list[Node | None], own: list[Variable]) -> None:
+        nodes = [node for node in dict.fromkeys(roots) if node is not None]
+        index = {node: i for i, node in enumerate(nodes)}
+        self.edges: list[list[int]] = []
+        for node in nodes:  # grows meanwhile
+            found = []
+            for edge in node.edges:
+                if edge is not None:
+                    if edge not in index:
+                        index[edge] = len(nodes)
+                        nodes.append(edge)
+                    found.append(index[edge])
+            self.edges.append(found)
+        self.roots = [index[node] for node in dict.fromkeys(roots) if node is not None]
+        # A leaf's node lives no longer than the graph, so it is the leaf that counts.
+        self.alive = [
+            ref(node.variable) if isinstance(node, AccumulateGrad) else ref(node) for node in nodes
+        ]
+        # What depends on the arguments was computed inside, even if f keeps it.
+        ours = {id(x) for x in own}
+        self.inside = {
+            i
+            for i, node in enumerate(nodes)
+            if isinstance(node, AccumulateGrad) and id(node.variable) in ours
+        }
+        users: list[list[int]] = [[] for _ in nodes]
+        for i, found in enumerate(self.edges):
+            for j in found:
+                users[j].append(i)
+        stack = list(self.inside)
+        while stack:
+            for i in users[stack.pop()]:
+                if i not in self.inside:
+                    self.inside.add(i)
+                    stack.append(i)
+
+    def captured(self) -> list[Node]:
+        """The outermost nodes that outlived the graph."""
+        found: list[Node] = []
+        seen = set(self.roots)
+        stack = list(self.roots)
+        while stack:
+            i = stack.pop()
+            survivor = None if i in self.inside else self.alive[i]()
+            if isinstance(survivor, Variable):
+                survivor = gradient_edge(survivor)
+            if survivor is not None:
+                found.append(survivor)
+                continue
+            for j in self.edges[i]:
+                if j not in seen:
+                    seen.add(j)
+                    stack.append(j)
+        return found
+
+
+def _cut(
+    outputs: list[Variable], captured: Mapping[Node, Node | None], stops: set[Node | None]
+) -> tuple[list[Variable], list[Variable]]:
+    """Put a node of its own before each captured one, so that nothing beneath that runs here.
+
+    `captured` says where the new node leads; `stops` are the nodes of the arguments.  Returns the
+    outputs, and Variables of the new nodes.
+    """
+    replaced: dict[Node, Alias] = {}
+    for edge, onward in captured.items():
+        node = replaced[edge] = Alias()
+        node.edges = (onward,)
+        node.shape, node.dtype, node.hooks = edge.shape, edge.dtype, None
+    met: set[Node] = set()
+    seen: set[Node | None] = {None, *stops, *replaced.values()}
+    stack: list[Node] = []
+
+    def instead(edge: Node | None) -> Node | None:
+        if edge in replaced:
+            met.add(edge)
+            return replaced[edge]
+        if edge is not None and edge not in seen:
+            seen.add(edge)
+            stack.append(edge)
+        return edge
+
+    # A captured Variable may have been returned as it is.
+    results = [reconnected(x.value, instead(gradient_edge(x))) for x in outputs]
+    while stack:
+        node_inside = stack.pop()
+        node_inside.edges = tuple([instead(edge) for edge in node_inside.edges])
+    if len(met) != len(replaced):
+        missing = ", ".join(edge.name for edge in replaced if edge not in met)
+        raise RuntimeError(
+            f"checkpoint: the function did not use {missing} when it was called again; it must do "
+            f"the same thing each time, and keep no intermediate Variables elsewhere"
+        )
+    return results, [reconnected(None, node) for node in replaced.values()]

@@ -1,0 +1,65 @@
+"""Nested tuples, lists and dicts of arrays, and the identity node that marks an input."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
+from autograd_gpu.variable import Variable
+
+
+def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
+    """The same structure with `f` of each leaf; None is no leaf."""
+    if isinstance(tree, dict):
+        return {key: tree_map(f, item) for key, item in tree.items()}
+    if isinstance(tree, (tuple, list)):
+        items = [tree_map(f, item) for item in tree]
+        if hasattr(tree, "_fields"):  # a named tuple
+            return type(tree)(*items)
+        return tuple(items) if isinstance(tree, tuple) else items
+    return None if tree is None else f(tree)
+
+
+def tree_leaves(tree: Any) -> list[Any]:
+    """The leaves in the order of `tree_map`."""
+    leaves: list[Any] = []
+    tree_map(leaves.append, tree)
+    return leaves
+
+
+def tree_like(tree: Any, leaves: list[Any]) -> Any:
+    """The structure of `tree` with other leaves."""
+    left = iter(leaves)
+    return tree_map(lambda _: next(left), tree)
+
+
+def raw(x: Any) -> Any:
+    """The array of a Variable; anything else as it is."""
+    return x.value if isinstance(x, Variable) else x
+
+
+def zeros_like(x: Variable) -> Array:
+    """A raw array of zeros."""
+    return backend_of(x.value).xp.zeros_like(x.value)
+
+
+class Alias(FunctionNode):
+    """The identity: a node of its own for a value that has one already."""
+
+    __slots__ = ()
+
+    label = "alias"
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+    backward_recorded = backward
+
+
+def alias(value: Array, edge: Node) -> Variable:
+    """`value` as the result of an identity whose gradient goes to `edge`."""
+    node = Alias()
+    node.edges = (edge,)
+    return make_result(value, node)

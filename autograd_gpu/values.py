@@ -1,0 +1,86 @@
+"""The arrays that Variables hold: from arrays, numbers and lists, and in which dtype."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograd_gpu.backend import Array, current_backend, find_backend
+
+DIFFERENTIABLE = "fc"
+"""The dtype kinds that can require a gradient: real and complex floating point."""
+
+_default_dtype: list[Any] = ["float32"]
+
+
+def is_differentiable(dtype: Any) -> bool:
+    """Whether values of this dtype can have a gradient: real, complex and bfloat16 ones."""
+    return dtype.kind in DIFFERENTIABLE or dtype.name == "bfloat16"
+
+
+def set_default_dtype(dtype: Any) -> None:
+    """The dtype that Python floats and lists of them get: 'float32' at first.
+
+    >>> set_default_dtype("float64")
+    >>> str(Variable(1.0).dtype)
+    'float64'
+    >>> set_default_dtype("float32")
+    """
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if name not in ("float16", "bfloat16", "float32", "float64"):
+        raise TypeError(f"the default dtype is a real floating-point dtype, not {dtype!r}")
+    _default_dtype[0] = name
+
+
+def get_default_dtype() -> str:
+    """The name of the dtype that Python floats and lists of them get."""
+    return str(_default_dtype[0])
+
+
+def as_value(data: Any, dtype: Any = None) -> Array:
+    """`data` as an array of its own backend, or of the current one for numbers and lists."""
+    backend = find_backend(data)
+    if backend is not None:
+        if dtype is None and type(data) is backend.array_type:
+            return data
+        return backend.asarray(data, dtype)
+    if not isinstance(data, (bool, int, float, complex, list, tuple)):
+        raise TypeError(
+            f"Variable(data): expected a NumPy or CuPy array, a number or a list, "
+            f"got {type(data).__name__}"
+        )
+    return from_python(data, dtype)
+
+
+def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
+    """An array from Python numbers and lists, in the default dtype unless `dtype` says other."""
+    backend = backend or current_backend()
+    data = _unwrapped(data)
+    value = backend.asarray(data, dtype)
+    if dtype is None and _only_python_numbers(data):
+        if value.dtype.kind == "f":
+            value = backend.asarray(value, _default_dtype[0])
+        elif value.dtype.kind == "c":
+            value = backend.asarray(
+                value, "complex128" if _default_dtype[0] == "float64" else "complex64"
+            )
+    if value.dtype.kind not in "biufcV":
+        raise TypeError(f"expected numbers, got {value.dtype}: {data!r:.80}")
+    return value
+
+
+def _unwrapped(data: Any) -> Any:
+    if isinstance(data, (list, tuple)):
+        return [_unwrapped(item) for item in data]
+    if hasattr(data, "requires_grad"):  # a Variable
+        if data.requires_grad:
+            raise TypeError(
+                "a list of Variables that require gradients would lose them; use stack or concat"
+            )
+        return data.value
+    return data
+
+
+def _only_python_numbers(data: Any) -> bool:
+    if isinstance(data, list):
+        return all(map(_only_python_numbers, data))
+    return isinstance(data, (bool, int, float, complex)) and not hasattr(data, "dtype")
