@@ -1,97 +1,179 @@
-"""Shapes, joining, indexing, casts, matmul and einsum."""
+"""Shapes, joining, indexing, order, casts and products."""
 
 import numpy as np
 
-from samples.sample import Table, draw, integers
+from samples.sample import Table, draw
 
 TABLE = Table()
 add = TABLE.add
 I = np.array  # noqa: E741
 
-x = draw("structure", (2, 3, 4))
-complexes = draw("z", (2, 3)) + 1j * draw("zi", (2, 3))
-empty = np.zeros((0, 3))
+
+def complexes(name, shape):
+    return draw(name, shape) + 1j * draw(name + "i", shape)
 
 
-def shapes(name, reference, *statics, **flags):
-    """A sample of `x` for each of the statics, and transposed, strided and complex ones."""
-    for given in statics:
-        add(name, reference, (x,), str(list(given.values())), given, **flags)
-        add(name, reference, (draw(name, (4, 3, 2)).T,), f"transposed {given}", given, **flags)
-        strided = draw(name, (2, 6, 4))[:, ::-2]
-        add(name, reference, (strided,), f"strided {given}", given, **flags)
+def unary(name, reference, *calls, dtypes=("float32", "float16")):
+    """A call is a shape and static parameters; each is tried with real and complex numbers."""
+    for shape, statics in calls:
+        label = f"{shape}" + "".join(f" {k}={v!r:.20}" for k, v in statics.items())
+        add(name, reference, (draw(name, shape),), label, statics, dtypes=dtypes)
+    shape, statics = calls[0]
+    add(name, reference, (complexes(name, shape),), "complex", statics)
+    view = np.swapaxes(draw(name, shape[::-1]), 0, -1) if len(shape) == 2 else None
+    if view is not None:
+        add(name, reference, (view,), "transposed", statics)
 
 
-shapes("reshape", lambda x, shape: x.reshape(shape), {"shape": (4, 6)}, {"shape": (-1,)})
-add("reshape", lambda x, shape: x.reshape(shape), (empty,), "empty", {"shape": (3, 0)})
-shapes("permute_dims", lambda x, axes: x.transpose(axes), {"axes": (2, 0, 1)}, {"axes": (-1, 1, 0)})
-add("permute_dims", lambda x, axes: x.transpose(axes), (empty,), "empty", {"axes": (1, 0)})
-shapes("matrix_transpose", np.matrix_transpose, {})
-add("matrix_transpose", np.matrix_transpose, (complexes,), "complex")
-shapes("swapaxes", np.swapaxes, {"axis1": 0, "axis2": -1})
-shapes("moveaxis", np.moveaxis, {"source": 0, "destination": -1},
-       {"source": (0, 1), "destination": (2, 0)})  # fmt: skip
-shapes("expand_dims", np.expand_dims, {"axis": 0}, {"axis": -1}, {"axis": (0, 2)})
-add("expand_dims", np.expand_dims, (draw("e", ()),), "0-d", {"axis": 0})
-for axis in (None, 0, (0, -1)):
-    add("squeeze", np.squeeze, (draw("squeeze", (1, 3, 1)),), f"axis {axis}", {"axis": axis})
-add("squeeze", np.squeeze, (draw("squeeze", (1, 1)),), "to 0-d")
-shapes("broadcast_to", np.broadcast_to, {"shape": (2, 2, 3, 4)})
-for given, shape in (((3, 1), (2, 3, 4)), ((), (2, 2)), ((1, 3), (0, 3)), ((3,), (3,))):
-    add("broadcast_to", np.broadcast_to, (draw("b", given),), f"{given} {shape}", {"shape": shape})
-shapes("flip", np.flip, {}, {"axis": 1}, {"axis": (0, -1)})
-shapes("roll", np.roll, {"shift": 2}, {"shift": -1, "axis": 1}, {"shift": (1, 2), "axis": (0, -1)})
-shapes(
+unary(
+    "reshape",
+    lambda x, shape, copy=None: np.reshape(x, shape),
+    ((2, 3), {"shape": (3, -1)}),
+    ((), {"shape": (1, 1)}),
+    ((0, 3), {"shape": (3, 0, 2)}),
+    ((2, 3), {"shape": 6, "copy": True}),
+)
+unary(
+    "permute_dims",
+    lambda x, axes=None: np.transpose(x, axes),
+    ((2, 3), {}),
+    ((2, 3, 4), {"axes": (2, 0, -2)}),
+    ((0, 3), {"axes": (1, 0)}),
+    ((), {}),
+)
+unary("matrix_transpose", lambda x: np.swapaxes(x, -1, -2), ((2, 3), {}), ((2, 0, 3), {}))
+unary(
+    "swapaxes",
+    np.swapaxes,
+    ((2, 3), {"axis1": 0, "axis2": -1}),
+    ((2, 1, 0), {"axis1": 1, "axis2": 2}),
+)
+unary(
+    "moveaxis",
+    np.moveaxis,
+    ((2, 3), {"source": 0, "destination": -1}),
+    ((2, 3, 4), {"source": (0, -1), "destination": (1, 0)}),
+)
+unary(
+    "expand_dims",
+    np.expand_dims,
+    ((2, 3), {"axis": -2}),
+    ((), {"axis": 0}),
+    ((2, 3), {"axis": (0, -1)}),
+)
+unary(
+    "squeeze",
+    np.squeeze,
+    ((2, 1), {"axis": -1}),
+    ((1, 2, 1), {}),
+    ((1, 2, 1), {"axis": (0, 2)}),
+    ((1, 0), {"axis": 0}),
+)
+unary(
+    "broadcast_to",
+    np.broadcast_to,
+    ((3, 1), {"shape": (2, 3, 4)}),
+    ((), {"shape": (2,)}),
+    ((1, 3), {"shape": (0, 3)}),
+    ((3,), {"shape": (3,)}),
+)
+unary(
+    "flip",
+    np.flip,
+    ((2, 3), {}),
+    ((2, 3), {"axis": -1}),
+    ((2, 3, 4), {"axis": (0, 2)}),
+    ((0, 3), {"axis": 0}),
+)
+unary(
+    "roll",
+    np.roll,
+    ((2, 3), {"shift": 2}),
+    ((2, 3), {"shift": -1, "axis": -1}),
+    ((2, 3), {"shift": (1, 5), "axis": (0, 1)}),
+    ((0, 3), {"shift": 1, "axis": 0}),
+)
+unary(
     "tile",
     lambda x, repetitions: np.tile(x, repetitions),
-    {"repetitions": (2, 1, 3)},
-    {"repetitions": (2, 1, 1, 2)},
+    ((2, 3), {"repetitions": 2}),
+    ((), {"repetitions": (2, 3)}),
+    ((3,), {"repetitions": (2, 2)}),
+    ((2, 3, 1), {"repetitions": (2,)}),
+    ((2, 3), {"repetitions": 0}),
+    dtypes=("float32",),
 )
-shapes("repeat", np.repeat, {"repeats": 2, "axis": 1}, {"repeats": 2, "axis": None})
+unary(
+    "repeat",
+    np.repeat,
+    ((2, 3), {"repeats": 2}),
+    ((2, 3), {"repeats": 3, "axis": -1}),
+    ((0, 3), {"repeats": 2, "axis": 0}),
+    ((2, 3), {"repeats": 0, "axis": 1}),
+    dtypes=("float32",),
+)
 
 
 def concat(*arrays, axis=0):
-    return np.concatenate([a.reshape(-1) for a in arrays] if axis is None else arrays, axis)
-
-
-parts = draw("p", (2, 3)), draw("q", (2, 1)), draw("r", (2, 0))
-for axis in (1, -1, None):
-    add("concat", concat, parts, f"axis {axis}", {"axis": axis})
-add("concat", concat, (draw("p", (3, 2)).T, draw("q", (4, 3))[::2]), "strided", {"axis": 0})
-add("concat", concat, (draw("p", (2,)), integers("q", (3,))), "integers")
+    return np.concat(arrays, axis=axis)
 
 
 def stack(*arrays, axis=0):
-    return np.stack(arrays, axis)
+    return np.stack(arrays, axis=axis)
 
 
-for axis in (0, 1, -1):
-    arrays = draw("p", (2, 3)), draw("q", (3, 2)).T
-    add("stack", stack, arrays, f"axis {axis}", {"axis": axis})
-add("stack", stack, (draw("p", ()), draw("q", ())), "0-d")
-shapes("split", np.split, {"indices_or_sections": 2, "axis": 2},
-       {"indices_or_sections": [1, 1, 3], "axis": -1})  # fmt: skip
-shapes("unstack", lambda x, axis=0: tuple(np.moveaxis(x, axis, 0)), {}, {"axis": -1})
-widths = ((1, 2), (0, 0), (0, 1))
-shapes("pad", lambda x, pad_width, constant_values=0: np.pad(
-    x, pad_width, constant_values=constant_values), {"pad_width": widths},
-    {"pad_width": widths, "constant_values": 2})  # fmt: skip
+for name, reference, shapes, statics in [
+    ("concat", concat, ((2, 3), (1, 3), (0, 3)), {}),
+    ("concat", concat, ((2, 3), (2, 1)), {"axis": -1}),
+    ("concat", concat, ((2, 3), (), (4,)), {"axis": None}),
+    ("stack", stack, ((2, 3), (2, 3)), {}),
+    ("stack", stack, ((2, 3), (2, 3), (2, 3)), {"axis": -1}),
+    ("stack", stack, ((), ()), {}),
+    ("stack", stack, ((0, 2),), {"axis": 1}),
+]:
+    operands = tuple([draw(f"{name}{i}", shape) for i, shape in enumerate(shapes)])
+    add(name, reference, operands, f"{shapes} {statics}", statics)
+    operands = (complexes(name, shapes[0]), *operands[1:])
+    add(name, reference, operands, f"complex first {shapes} {statics}", statics)
 
+unary(
+    "split",
+    np.split,
+    ((4, 3), {"indices_or_sections": 2}),
+    ((2, 6), {"indices_or_sections": (1, 4), "axis": -1}),
+    ((2, 6), {"indices_or_sections": (0, 3, 3), "axis": 1}),
+)
+unary("unstack", lambda x, axis=0: np.unstack(x, axis=axis), ((2, 3), {}), ((2, 3), {"axis": -1}))
+unary(
+    "pad",
+    lambda x, pad_width, constant_values=0: np.pad(x, pad_width, constant_values=constant_values),
+    ((2, 3), {"pad_width": ((1, 0), (0, 2))}),
+    ((2, 3), {"pad_width": ((1, 1), (2, 0)), "constant_values": 3.0}),
+    ((0,), {"pad_width": ((1, 2),)}),
+)
 
-def getitem(x, index):
-    return x[index]
-
+# Other dtypes of the sample itself are astype's business here.
+for dtype in ("float32", "float64", "complex128"):
+    add("astype", lambda x, dtype: x.astype(dtype), (draw("astype", (2, 3)).astype("float32"),),
+        dtype, {"dtype": dtype}, check=False, dtypes=())  # fmt: skip
+add("astype", lambda x, dtype: x.astype(dtype), (draw("astype", (2, 3)),), "check",
+    {"dtype": "complex128"}, dtypes=("float32",))  # fmt: skip
 
 INDICES = [
-    1, -1, slice(None, None, -2), (slice(None), 1), (..., 0), (None, 1, slice(1, None)), (),
-    (1, 2, 3), I([1, 1, 0]), (slice(None), I([[0, 2], [2, -1]])), (I([0, 1]), I([2, 2])),
-    (I([1, 1]), slice(None), I([2, 2])), slice(0, 0),
-]  # fmt: skip
-for index in INDICES:
-    add("getitem", getitem, (x,), f"{index}", {"index": index})
-add(
-    "getitem", getitem, (draw("g", (4, 3, 2)).T,), "transposed", {"index": (slice(None), I([0, 0]))}
-)
+    1,
+    slice(None, None, -2),
+    slice(2, 2),
+    (..., 0),
+    (None, 1, slice(3, 0, -1)),
+    (),
+    I([2, 0, 0]),
+    I([[0, -1], [1, 1]]),
+    (slice(None), I([3, 0, 3])),
+    (I([0, 1, 0]), I([1, 2, 1])),
+    I(1),
+    np.arange(12).reshape(3, 4) % 5 < 2,
+    I([True, False, True]),
+]
 
 
 def scatter_add(x, index, shape):
@@ -100,82 +182,95 @@ def scatter_add(x, index, shape):
     return out
 
 
-for index, shape in (
-    (I([1, 1, 0]), (3,)),
-    ((slice(None), 1), (3, 2)),
-    ((I([0, 0, 1]), I([1, 1, 0])), (2, 2)),
-):
-    add(
-        "scatter_add", scatter_add, (draw("s", (3,)),), f"{index}", {"index": index, "shape": shape}
-    )
-
-
 def set_at(x, v, index):
-    out = np.array(x)
+    out = x.copy()
     out[index] = v
     return out
 
 
-for index in (1, slice(None), (slice(None), 1), (0, I([2, 0]))):
-    v = draw("v", np.zeros((2, 3, 4))[index].shape)
-    add("set_at", set_at, (x, v), f"{index}", {"index": index})
-    add("set_at", set_at, (x, draw("v", v.shape[-1:])), f"{index} row", {"index": index})
-    add("set_at", set_at, (x, 0.5), f"{index} number", {"index": index})
-add("set_at", set_at, (draw("s", (3,)), I([1.0, 2, 3])), "repeated", {"index": I([0, 0, 2])},
-    check=False, gradients=(I([0.0, 1, 0]), I([0.0, 1, 1])))  # fmt: skip
+x = draw("getitem", (3, 4))
+for index in INDICES:
+    label = repr(index).replace("\n", "")
+    few = {"label": label, "dtypes": ("float32",)}
+    v = draw("set_at", x[index].shape)
+    add("getitem", lambda x, index: x[index], (x,), statics={"index": index}, **few)
+    add("scatter_add", scatter_add, (v,), statics={"index": index, "shape": (3, 4)}, **few)
+    add("set_at", set_at, (x, v), statics={"index": index}, **few)
+z = complexes("getitem", (3, 4))
+index = {"index": I([2, 0, 0])}
+add("getitem", lambda x, index: x[index], (z,), "complex", index)
+add("getitem", lambda x, index: x[index], (draw("x", ()),), "0-d", {"index": (None, ...)})
+add("scatter_add", scatter_add, (z,), "complex", {**index, "shape": (5, 4)}, dtypes=())
+add("set_at", set_at, (z, x[:1]), "complex and real", index)
+add("set_at", set_at, (x, 2.0), "a number", index)
 
-indices = I([[0, 2], [1, 0]])
-for axis in (0, 1, -1, None):
-    small = integers("t", (2, 2), 0, 2)
-    add("take", np.take, (x, small), f"axis {axis}", {"axis": axis})
-add("take", np.take, (x.T, indices), "transposed", {"axis": 0})
+for axis in (None, 0, -1):
+    for indices in (I([2, 0, 0]), I([[1], [-1]]), I(1)):
+        add("take", lambda x, i, axis: x.take(i, axis), (x, indices),
+            f"{indices.shape} {axis}", {"axis": axis}, dtypes=("float32",))  # fmt: skip
 
 
-def sort(x, axis=-1, descending=False, stable=True):
-    y = np.sort(x, axis=axis)
-    return np.flip(y, axis=axis) if descending else y
+def ordered(x, axis=-1, descending=False, stable=True):
+    y = np.sort(x, axis)
+    return np.flip(y, axis) if descending else y
 
 
-def argsort(x, axis=-1, descending=False, stable=True):
-    return np.argsort(-x if descending else x, axis=axis, stable=True)
+def order(x, axis=-1, descending=False, stable=True):
+    return np.argsort(-x if descending else x, axis, stable=True)
 
 
 for statics in ({}, {"axis": 0}, {"descending": True}):
-    add("sort", sort, (x,), f"{statics}", statics)
-    add("argsort", argsort, (x,), f"{statics}", statics)
-ties = I([2.0, 1, 2, 0, 1])
-add("nonzero", np.nonzero, (I([[0, 1], [2, 0]]),))
-add("searchsorted", np.searchsorted, (I([1.0, 2, 3]), I([0.5, 2, 9])))
-add("searchsorted", np.searchsorted, (I([1.0, 2, 3]), I([2.0])), "right", {"side": "right"})
-add("unique_values", np.unique, (ties,))
-add("unique_counts", lambda x: np.unique(x, return_counts=True), (ties,))
-add("unique_inverse", lambda x: np.unique(x, return_inverse=True), (ties,))
-add("unique_all", lambda x: np.unique(x, True, True, True), (ties,))
-for dtype in ("float32", "float64", "complex128"):
-    add("astype", lambda x, dtype, copy=True: x.astype(dtype), (x,), dtype, {"dtype": dtype},
-        check=dtype != "float32", dtypes=())  # fmt: skip
-add("astype", lambda x, dtype: x.astype(dtype), (integers("i", (3,)),), "integers", {"dtype": "f8"})
+    add("sort", ordered, (x,), f"{statics}", statics)
+    add("argsort", order, (x,), f"{statics}", statics)
+add("argsort", order, (I([1.0, 0, 1, 0]),), "ties", {"descending": True})
+counted = I([[3.0, 0, 3], [1, 0, 3]])
+add("nonzero", np.nonzero, (counted,))
+add("unique_values", np.unique_values, (counted,))
+add("unique_counts", lambda x: tuple(np.unique_counts(x)), (counted,))
+add("unique_inverse", lambda x: tuple(np.unique_inverse(x)), (counted,))
+add("unique_all", lambda x: tuple(np.unique_all(x)), (counted,))
+for side in ("left", "right"):
+    add("searchsorted", lambda a, v, side, sorter=None: np.searchsorted(a, v, side, sorter),
+        (I([1.0, 2, 2, 3]), I([[2.0, 0], [3.5, 2.5]])), side, {"side": side})  # fmt: skip
 
-for a, b in (
-    ((2, 3), (3, 4)), ((3,), (3,)), ((3,), (3, 2)), ((2, 3), (3,)), ((2, 2, 3), (3, 2)),
-    ((2, 3), (2, 3, 2)), ((2, 1, 2, 3), (3, 3, 1)), ((2, 2, 3), (3,)), ((0, 3), (3, 2)),
-    ((2, 0), (0, 2)),
-):  # fmt: skip
-    add("matmul", np.matmul, (draw("a", a), draw("b", b)), f"{a} {b}")
-add("matmul", np.matmul, (draw("a", (3, 2)).T, draw("b", (6, 2))[::-2]), "strided")
-add("matmul", np.matmul, (complexes, complexes.T * 1j), "complex")
-add("matmul", np.matmul, (complexes, draw("b", (3, 2))), "complex and real")
-add("matmul", np.matmul, (integers("a", (2, 3)), integers("b", (3, 2))), "integers")
+for a, b in [
+    ((2, 3), (3, 4)),
+    ((3,), (3,)),
+    ((3,), (2, 3, 4)),
+    ((2, 4, 3), (3,)),
+    ((2, 4, 3), (3, 2)),
+    ((4, 3), (2, 3, 2)),
+    ((2, 1, 4, 3), (3, 3, 2)),
+    ((0, 3), (3, 2)),
+    ((2, 0), (0, 3)),
+    ((0, 2, 3), (3, 2)),
+]:
+    operands = draw("matmul", a, -1, 1), draw("matmulb", b, -1, 1)
+    add("matmul", np.matmul, operands, f"{a} {b}")
+    add("matmul", np.matmul, (complexes("matmul", a), operands[1]), f"complex {a} {b}")
+transposed = draw("matmul", (3, 2)).T, draw("matmulb", (4, 6))[:, ::-2].T
+add("matmul", np.matmul, transposed, "views")
 
 
 def einsum(a, b, la, lb, out):
     return np.einsum(f"{la},{lb}->{out}", a, b)
 
 
-for la, lb, out, a, b in (
-    ("ij", "jk", "ik", (2, 3), (3, 2)), ("bij", "bjk", "kbi", (2, 2, 3), (2, 3, 2)),
-    ("i", "j", "ji", (2,), (3,)), ("ij", "ij", "", (2, 3), (2, 3)),
-    ("ijk", "jk", "ij", (2, 3, 2), (3, 2)),
-):  # fmt: skip
+for la, lb, out in [
+    ("ab", "bc", "ac"),
+    ("ab", "cb", "ca"),
+    ("btd", "bsd", "bts"),
+    ("abc", "cbd", "ad"),
+    ("ab", "ab", ""),
+    ("ab", "ab", "ba"),
+    ("ab", "b", "a"),
+    ("a", "b", "ba"),
+    ("", "ab", "ab"),
+]:
+    size = {"a": 2, "b": 3, "c": 4, "d": 2, "t": 2, "s": 4}
+    shapes = [tuple([size[c] for c in labels]) for labels in (la, lb)]
     statics = {"la": la, "lb": lb, "out": out}
-    add("einsum", einsum, (draw("a", a), draw("b", b)), f"{la},{lb}->{out}", statics)
+    operands = draw("einsum", shapes[0], -1, 1), draw("einsumb", shapes[1], -1, 1)
+    add("einsum", einsum, operands, f"{la},{lb}->{out}", statics)
+    operands = operands[0], complexes("einsum", shapes[1])
+    add("einsum", einsum, operands, f"complex {la},{lb}->{out}", statics)
