@@ -74,10 +74,10 @@ class _Layout:
         inside = images[:, :, self.top : self.top + self.h, self.left : self.left + self.w]
         return flat, inside
 
-    def columns(self, x: Array) -> Array:
-        """The unfolded images `x` [n, C, H, W]."""
+    def columns(self, x: Array, *, joined: bool = False) -> Array:
+        """The unfolded images `x` [n, C, H, W]; joined, they lie side by side: [rows, n * length]."""
         n = len(x)
-        if self.is_plain and x.dtype == self.dtype:
+        if self.is_plain and x.dtype == self.dtype and not joined:
             return x.reshape(n, self.groups, self.rows, self.length)
         (kh, kw), (dh, dw), (sh, sw) = self.size, self.dilation, self.stride
         flat, inside = self.padded(n)
@@ -89,8 +89,13 @@ class _Layout:
         if not self.is_flat:
             shape = (*shape[:-1], self.out_h, self.out_w)
             strides = (*strides[:-1], sh * down, sw * item)
+        if joined:
+            shape = (*shape[1:4], n, *shape[4:])
+            strides = (*strides[1:4], image, *strides[4:])
         columns = scratch("columns", shape, self.dtype)
         columns[...] = _as_strided(flat, shape, strides)
+        if joined:
+            return columns.reshape(self.rows, n * self.length)
         return columns.reshape(n, self.groups, self.rows, self.length)
 
     def fold(self, columns: Array, out: Array) -> None:
@@ -119,9 +124,14 @@ class _Layout:
                     np.add(target, columns[:, :, i, j], target)
         out[...] = inside
 
-    def results(self, g: Array) -> Array:
+    def results(self, g: Array, *, joined: bool = False) -> Array:
         """Outputs `g` [n, O, out_h, out_w] in the layout of results; 0 where they are dropped."""
         n, o = g.shape[:2]
+        if joined:
+            rows = scratch("results", (o, n, self.out_h, self.row), self.dtype)
+            rows[..., self.out_w :] = 0
+            rows[..., : self.out_w] = g.swapaxes(0, 1)
+            return rows.reshape(o, n * self.length)
         shape = (n, self.groups, o // self.groups, self.length)
         if self.row == self.out_w and g.dtype == self.dtype:
             return np.ascontiguousarray(g).reshape(shape)
@@ -203,8 +213,13 @@ def conv2d_weight(
     o = g.shape[1]
     layout = _Layout(x.shape, size, stride, padding, dilation, groups, dtype)
     total = np.zeros((groups, o // groups, layout.rows), layout.dtype)
+    # One product over all images of a block uses all cores; for few rows BLAS is slow at it.
+    joined = groups == 1 and o * layout.rows > 1024
     for block in layout.blocks():
-        results = layout.results(g[block])
-        columns = layout.columns(x[block])
+        results = layout.results(g[block], joined=joined)
+        columns = layout.columns(x[block], joined=joined)
+        if joined:
+            total += results @ columns.T
+            continue
         total += np.add.reduce(np.matmul(results, columns.swapaxes(2, 3)), 0)
     return total.astype(dtype, copy=False).reshape(o, x.shape[1] // groups, *size)
