@@ -131,8 +131,10 @@ class Writer:
             (x,) = self.operands
             return [
                 f"{x} = as_tuple({self.name!r}, {x})",
-                f"xp, *r_{x} = unify({self.name!r}, *[v.value if isinstance(v, Variable) else v "
-                f"for v in {x}])",
+                f"r_{x} = [v.value if isinstance(v, Variable) else v for v in {x}]",
+                f"xp = NAMESPACES.get(r_{x}[0].__class__)",
+                f"if xp is None or len({{v.__class__ for v in r_{x}}}) > 1:",
+                f"    xp, *r_{x} = unify({self.name!r}, *r_{x})",
             ]
         # Edges are looked up in the same breath, since both need to know what is a Variable.
         lines = ["recorded = recording.get()"] if self.wanted else []

@@ -137,12 +137,14 @@ def assign_last(xp: Any, x: Any, index: Any, v: Any) -> None:
         targets, row = index % x.shape[0], x.shape[1:]
     else:
         targets, row = xp.arange(x.size).reshape(x.shape)[index], ()
-    flat = targets.reshape(-1)
-    order = xp.argsort(flat)  # CuPy's only sort is stable, as NumPy's argsort need not be
-    last = order[xp.searchsorted(flat[order], flat, side="right") - 1]
+    # Sorted by target and then by position, so that the last position of a target ends its run.
+    n = targets.size
+    base = targets.reshape(-1) * n
+    keys = xp.sort(base + xp.arange(n))
+    last = keys[xp.searchsorted(keys, base + (n - 1), side="right") - 1] - base
     if hasattr(v, "ndim") and v.ndim:
         lead = v.ndim - targets.ndim - len(row)
         v = v.reshape(v.shape[max(lead, 0) :])
-        v = xp.broadcast_to(v, (*targets.shape, *row)).reshape((*flat.shape, *row))
+        v = xp.broadcast_to(v, (*targets.shape, *row)).reshape((n, *row))
         v = v[last].reshape((*targets.shape, *row))
     x[index] = v

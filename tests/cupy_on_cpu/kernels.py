@@ -167,15 +167,20 @@ def _host_options(options: tuple[str, ...]) -> list[str]:
     return [o for o in options if o.startswith(("-D", "-U", "-I"))]
 
 
+_RETURN = re.compile(r"\b(return|no_thread_divergence)\b")
+
+
 def _host_text(source: str, expressions: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
     """The kernel's text for g++, with an entry point for each kernel, and the kernels' names."""
     names = (*_kernel_names(source), *expressions)
     barriers = _BARRIER.search(source) is not None
-    # CuPy's elementwise kernels are grid-stride loops: any number of threads does the same.
-    one_thread = "CUPY_FOR(" in source and not barriers and not _THREADS.search(source)
+    # CuPy's elementwise kernels are grid-stride loops: any number of threads does the same, but
+    # where one returns and counts on there being a thread for each element.
+    loop = source.partition("CUPY_FOR(")[2]
+    one_thread = loop and not (barriers or _THREADS.search(source) or _RETURN.search(loop))
     body = _SHARED.sub(r"\1* \2 = (\1*)emu_dynamic_shared", source)
     entries = [
-        f"EMU_ENTRY({i}, {int(one_thread)}, {int(barriers)}, {name})"
+        f"EMU_ENTRY({i}, {int(bool(one_thread))}, {int(barriers)}, {name})"
         for i, name in enumerate(names)
     ]
     # #line keeps the kernel's own line numbers in g++'s messages

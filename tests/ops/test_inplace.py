@@ -234,3 +234,35 @@ def test_recorded_dtype_of_the_other_operand():
     iadd(x, v)
     x.backward(np.ones(2, np.float32))
     assert v.grad.dtype == np.float64
+
+
+def test_adding_into_a_part():
+    x = Variable([1.0, 2.0, 3.0])
+    v = leaf(1.0, 10.0, dtype=np.float32)
+    x[1:] += 1.0
+    assert x.tolist() == [1, 3, 4]
+    x[1:] *= v
+    assert x.tolist() == [1, 3, 40]
+    (x * x).backward(np.ones(3, np.float32))
+    np.testing.assert_array_equal(v.grad, [18, 320])
+
+
+@pytest.mark.parametrize("name", ["iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow"])
+def test_every_operator(name):
+    operate = getattr(operator, name)
+    raw = np.array([3.0, 5.0])
+    x = Variable(raw.copy())
+    x.writable()
+    buffer = id(x.value)
+    assert operate(x, 2.0) is x
+    np.testing.assert_allclose(x.value, operate(raw, 2.0))
+    assert id(x.value) == buffer
+
+
+@pytest.mark.parametrize("name", ["iand", "ior", "ixor", "ilshift", "irshift"])
+def test_every_operator_on_integers(name):
+    operate = getattr(operator, name)
+    raw = np.array([3, 5])
+    x = Variable(raw.copy())
+    assert operate(x, Variable(np.array([1, 2]))) is x
+    np.testing.assert_array_equal(x.value, operate(raw, np.array([1, 2])))

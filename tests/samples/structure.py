@@ -10,7 +10,7 @@ I = np.array  # noqa: E741
 
 
 def complexes(name, shape):
-    return draw(name, shape) + 1j * draw(name + "i", shape)
+    return np.asarray(draw(name, shape) + 1j * draw(name + "i", shape))
 
 
 def unary(name, reference, *calls, dtypes=("float32", "float16")):
