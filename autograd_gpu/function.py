@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
@@ -25,6 +26,7 @@ from autograd_gpu.operands import unify
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
 
+_OWN = ("_saved", "needs_input_grad")  # what Function itself keeps in an instance
 _UNCONNECTED = (
     "{name} can't be differentiated twice: {what}, which the graph knows nothing of; "
     "keep inputs and outputs with self.save(...) in forward, and compute the rest from self.saved "
@@ -377,12 +379,19 @@ def _unconnected(
 
 
 def _members(function: Any) -> Iterator[tuple[str, Any]]:
-    own = ("_saved", "needs_input_grad")
     for name, x in vars(function).items():
-        if name not in own:
+        if name not in _OWN:
             yield name, x
-    for cls in type(function).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            if name not in ("__dict__", "__weakref__") and hasattr(function, name):
-                yield name, getattr(function, name)
+    cls: Any = type(function)
+    for name in _slots(cls):
+        if hasattr(function, name):
+            yield name, getattr(function, name)
+
+
+@functools.cache
+def _slots(cls: type) -> tuple[str, ...]:
+    names: list[str] = []
+    for base in cls.__mro__:
+        slots = base.__dict__.get("__slots__", ())
+        names += (slots,) if isinstance(slots, str) else slots
+    return tuple([name for name in names if name not in ("__dict__", "__weakref__")])

@@ -271,7 +271,9 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    linalg: Any = ops.linalg  # type: ignore[attr-defined, unused-ignore]
+    linalg: Any = getattr(ops, "linalg", None)
+    if linalg is None:
+        raise TypeError("np.linalg.norm has no derivative here")
     if hasattr(linalg, "norm"):
         return linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
     two = (isinstance(axis, tuple) and len(axis) == 2) or (axis is None and x.ndim == 2)

@@ -14,7 +14,14 @@ import array_api_compat.cupy as compat
 import cupy as cp
 import numpy as np
 
-from autograd_gpu.backends import convolution, cupy_gemm, cupy_kernels, cupy_scatter, pooling
+from autograd_gpu.backends import (
+    convolution,
+    cupy_gemm,
+    cupy_kernels,
+    cupy_rows,
+    cupy_scatter,
+    pooling,
+)
 from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.windows import window_layout
 
@@ -33,18 +40,22 @@ def namespace() -> ModuleType:
         conj=operator.methodcaller("conjugate"),
         cumsum=cumsum,
         erf=erf,
+        layer_norm_gradients=cupy_rows.layer_norm_gradients,
         matmul=matmul,
+        normalised=cupy_rows.layer_norm,
         random_bits=cupy_kernels.random_bits,
         random_unit=cupy_kernels.random_unit,
         scatter_add=cupy_scatter.scatter_add,
         sign=sign,
+        softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
+        softmax_less_picked=cupy_rows.softmax_less_picked,
         std=std,
         take=take,
         var=var,
         where=where,
         windows=windows,
     )
-    vars(xp).update(pooling.bound(xp))
+    vars(xp).update(pooling.bound(cp))
     vars(xp).update(convolution.bound(xp))
     return xp
 

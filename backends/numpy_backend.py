@@ -77,6 +77,7 @@ def _namespace() -> ModuleType:
     vars(xp).update(pooling.bound(np))
     vars(xp).update(
         assign=operator.setitem,
+        blockwise=numpy_functions.blockwise,
         broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.

@@ -43,7 +43,10 @@ EXAMPLES = list(documented())
 
 @pytest.mark.parametrize("value", [pytest.param(v, id=n) for n, v in EXAMPLES])
 def test_example(value):
-    globs = {**vars(ag), "ag": ag, "np": np, "__name__": "example"}
+    # An example sees the public names of the package that it is in, and those of the library.
+    package = getattr(value, "__module__", ag.__name__).rpartition(".")[0] or ag.__name__
+    public = vars(importlib.import_module(package))
+    globs = {**vars(ag), **public, "ag": ag, "np": np, "__name__": "example"}
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
     test = doctest.DocTestParser().get_doctest(
         value.__doc__, globs, getattr(value, "__name__", "example"), None, None

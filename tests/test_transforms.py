@@ -532,3 +532,14 @@ def test_a_chain_of_checkpoints():
         y = ag.tanh(y) + y * 0.1
     ag.sum(y).backward()
     np.testing.assert_allclose(x.grad, z.grad)
+
+
+def test_dropout_in_a_checkpoint_draws_the_same_mask_again():
+    functional = pytest.importorskip("autograd_gpu.nn.functional")
+    x = leaf(np.ones(64))
+    y = ag.checkpoint(lambda x: functional.dropout(x, 0.5, True) * x, x)
+    z = functional.dropout(x.detach(), 0.5, True)
+    ag.sum(y).backward()
+    np.testing.assert_allclose(x.grad, 2 * y.value)
+    after = functional.dropout(x.detach(), 0.5, True)
+    assert not np.array_equal(z.value, after.value)

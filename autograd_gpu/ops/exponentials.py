@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.primitive import primitive
 
 LN2 = math.log(2)
@@ -79,13 +79,17 @@ def sigmoid(xp: Namespace, x: Array) -> Array:
     >>> sigmoid(Variable([0.0, 100.0]))
     Variable(array([0.5, 1. ], dtype=float32))
     """
-    # exp of a number bounded from above neither overflows nor warns.
-    t = -x
-    if x.dtype.kind != "c":
-        t = xp.minimum(t, _largest_exponent(x.dtype))
-    t = xp.exp(t)
-    t += 1
-    return xp.reciprocal(t)
+    if x.dtype.kind == "c":
+        return 1 / (1 + xp.exp(-x))
+    largest = _largest_exponent(x.dtype)
+
+    def sigmoid(x: Array) -> Array:
+        # exp of a number bounded from above neither overflows nor warns.
+        t = xp.exp(xp.minimum(-x, largest))
+        t += 1
+        return xp.reciprocal(t)
+
+    return blockwise(xp, sigmoid, x)
 
 
 def _largest_exponent(dtype: Any) -> float:
@@ -96,10 +100,10 @@ def _largest_exponent(dtype: Any) -> float:
 @primitive(x=lambda xp, g, x: g * call(xp, sigmoid, x))
 def softplus(xp: Namespace, x: Array) -> Array:
     """log(1 + exp(x)) without overflow."""
-    return xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x)))
+    return blockwise(xp, lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), x)
 
 
 @primitive(x=lambda xp, g, x: g * call(xp, sigmoid, -x))
 def logsigmoid(xp: Namespace, x: Array) -> Array:
     """log(sigmoid(x)) without overflow."""
-    return xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x)))
+    return blockwise(xp, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), x)

@@ -25,4 +25,4 @@ def kernel(general: Callable[P, R]) -> Callable[P, R]:
             return general(*args, **kwargs)
         return own(*args[1:], **kwargs)
 
-    return call  # type: ignore[return-value]
+    return call

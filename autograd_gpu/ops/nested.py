@@ -1,11 +1,12 @@
-"""Ops inside derivatives."""
+"""Ops inside derivatives, and array functions in blocks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from autograd_gpu.backend import NAMESPACES, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.variable import Variable
 
@@ -18,3 +19,13 @@ def call(xp: Namespace, op: Callable[..., Any], *operands: Any, **statics: Any) 
     if xp is NAMESPACES[Variable]:
         return op(*operands, **statics)
     return PRIMITIVES[op.__name__].forward(xp, *operands, **statics)
+
+
+@kernel
+def blockwise(xp: Namespace, function: Callable[..., Array], x: Array) -> Array:
+    """`function(x)` for an elementwise function of real arrays whose result has their dtype.
+
+    A backend may call it on one block after the other, so that what lies between the steps of the
+    function stays in the cache.
+    """
+    return function(x)

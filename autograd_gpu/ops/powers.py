@@ -13,11 +13,11 @@ NUMBERS = (int, float)
 
 def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
     """x ** exponent, without the slow pow where a few products or a root do."""
-    if exponent == 2:
-        return xp.square(x)
-    if exponent == 1:
-        return x
     if x.dtype.kind in "fc":
+        if exponent == 2:
+            return xp.square(x)
+        if exponent == 1:
+            return x
         if exponent == 3:
             return x * x * x
         if exponent == 4:
@@ -46,9 +46,8 @@ def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
 @primitive(x=_raised_derivative)
 def power_number(xp: Namespace, x: Array, *, exponent: float) -> Array:
     """x ** exponent for an exponent that is a Python number."""
-    if exponent == 1:
-        return +x * exponent  # the dtype that int ** float has
-    return _raised(xp, x, exponent)
+    y = _raised(xp, x, exponent)
+    return xp.positive(x) if y is x else y
 
 
 # a = b = 0 is taken out of the base and a = 0 out of the logarithm, rather than out of the results,

@@ -27,9 +27,15 @@ def where(xp: Namespace, condition: Array, a: Array, b: Array) -> Array:
     return xp.where(condition, a, b)
 
 
+# Masks are multiplied with, since `where` is some ten times slower where they look random.
+def _share(xp: Namespace, g: Any, wins: Any, ties: Any) -> Any:
+    """The gradient where the operand wins, half of it where it ties too."""
+    return (0.5 * g) * (xp.astype(wins, g.dtype) + ties)
+
+
 @primitive(
-    a=lambda xp, g, a, b: xp.where(a < b, 0, xp.where(a == b, 0.5 * g, g)),
-    b=lambda xp, g, a, b: xp.where(b < a, 0, xp.where(a == b, 0.5 * g, g)),
+    a=lambda xp, g, a, b: _share(xp, g, a > b, a >= b),
+    b=lambda xp, g, a, b: _share(xp, g, b > a, b >= a),
 )
 def maximum(xp: Namespace, a: Array, b: Array) -> Array:
     """The larger of a and b, elementwise; where they are equal each gets half the gradient."""
@@ -37,8 +43,8 @@ def maximum(xp: Namespace, a: Array, b: Array) -> Array:
 
 
 @primitive(
-    a=lambda xp, g, a, b: xp.where(a > b, 0, xp.where(a == b, 0.5 * g, g)),
-    b=lambda xp, g, a, b: xp.where(b > a, 0, xp.where(a == b, 0.5 * g, g)),
+    a=lambda xp, g, a, b: _share(xp, g, a < b, a <= b),
+    b=lambda xp, g, a, b: _share(xp, g, b < a, b <= a),
 )
 def minimum(xp: Namespace, a: Array, b: Array) -> Array:
     """The smaller of a and b, elementwise; where they are equal each gets half the gradient."""

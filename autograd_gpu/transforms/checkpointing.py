@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 from weakref import ref
 
@@ -19,6 +20,7 @@ from autograd_gpu.graph import (
     reconnected,
 )
 from autograd_gpu.modes import enable_grad, recording
+from autograd_gpu.random import default_generator
 from autograd_gpu.transforms.tree import Alias, alias, tree_leaves, tree_like, tree_map
 from autograd_gpu.variable import Variable
 
@@ -28,7 +30,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     Gradients flow to the Variables in `args`, also in nested tuples, lists and dicts, and to those
     that `f` reads by capture (parameters).  `f` must do the same thing when it is called again, and
-    keep no intermediate Variables elsewhere.  Nests, and can be differentiated to any order.
+    keep no intermediate Variables elsewhere; dropout, which uses the default generator, has the
+    same mask again.  Nests, and can be differentiated to any order.
 
     >>> x = Variable([1.0, 2.0], requires_grad=True)
     >>> checkpoint(lambda x: tanh(tanh(x)), x).sum().backward()
@@ -41,6 +44,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     edges = [gradient_edge(x) if isinstance(x, Variable) else None for x in given]
     kept = [x.value if edge is not None else x for x, edge in zip(given, edges, strict=True)]
     # The whole graph is recorded, looked at, and dropped: what survives that was there before.
+    generator = default_generator()
+    drawn = generator.state_dict()
     structure, needs, sketch = _first_call(f, args, kwargs, kept, edges)
     captured = sketch.captured()
     if not any(edges) and not captured:
@@ -49,6 +54,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     node.edges = (*edges, *captured)
     node.call = (f, list(args), kwargs, kept)
     node.captured = captured
+    node.drawn = drawn if drawn != generator.state_dict() else None
     leaves = tree_leaves(structure)
     values = [x.value for x, needed in zip(leaves, needs, strict=True) if needed]
     node.count = len(values)
@@ -92,13 +98,15 @@ def _opened(kept: list[Any], edges: Sequence[Node | None], *, create_graph: bool
 class CheckpointNode(FunctionNode):
     """The node of a checkpointed call: its edges lead to the arguments and to what was captured."""
 
-    __slots__ = ("call", "captured", "count")
+    __slots__ = ("call", "captured", "count", "drawn")
 
     label = "checkpoint"
     call: Any
     # What the function will meet again; the edges themselves change inside another checkpoint.
     captured: list[Node]
     count: int
+    # Where the default generator was, if the function drew from it.
+    drawn: dict[str, Any] | None
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return tuple(
@@ -117,7 +125,7 @@ class CheckpointNode(FunctionNode):
         f, args, kwargs, values = self.call
         n = len(values)
         opened = _opened(values, self.edges[:n], create_graph=create_graph)
-        with enable_grad():
+        with enable_grad(), _random_numbers_from(self.drawn):
             outputs = _outputs(f(*tree_like(args, opened), **kwargs))
         if len(outputs) != self.count:
             raise RuntimeError(
@@ -142,6 +150,21 @@ class CheckpointNode(FunctionNode):
         for i, x in zip(wanted, found, strict=True):
             results[i] = x
         return results
+
+
+@contextmanager
+def _random_numbers_from(drawn: dict[str, Any] | None) -> Iterator[None]:
+    """The default generator as it was, for the same dropout masks again."""
+    if drawn is None:
+        yield
+        return
+    generator = default_generator()
+    now = generator.state_dict()
+    generator.load_state_dict(drawn)
+    try:
+        yield
+    finally:
+        generator.load_state_dict(now)
 
 
 class _Sketch:

@@ -21,9 +21,10 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     argnums
         The argument to differentiate by, or several, which gives a tuple.
 
-    Arrays in, arrays out; Variables in, Variables out, with a graph if they require a gradient.
-    Nests to any order.  Raises ValueError for a value that is no scalar, TypeError for a complex
-    value and for integer arguments.
+    Arrays in, arrays out; Variables in, Variables out.  Nests to any order: what depends on a
+    Variable outside that requires a gradient, passed in or read by `f`, is a Variable that can be
+    differentiated again, unless called under `no_grad`.  Raises ValueError for a value that is no
+    scalar, TypeError for a complex value and for integer arguments.
 
     >>> grad(lambda x: x**3)(2.0)
     array(12., dtype=float32)

@@ -50,9 +50,17 @@ def backend(request):
     return load_backend(request.param)
 
 
+# Convolutions and the like need references of their own; their tests take the table's place.
+ELSEWHERE = ("classification", "convolution", "dropout", "layers", "losses", "pooling")
+
+
 def test_every_primitive_has_samples():
+    prefix = "autograd_gpu.ops."
     mine = {
-        name for name, p in PRIMITIVES.items() if p.forward.__module__.startswith("autograd_gpu.")
+        name
+        for name, primitive in PRIMITIVES.items()
+        if (module := primitive.forward.__module__).startswith(prefix)
+        and module.removeprefix(prefix) not in ELSEWHERE
     }
     assert mine - SAMPLES.keys() == set()
     assert SAMPLES.keys() - mine == set()

@@ -23,6 +23,11 @@ def as_pair(op: str, name: str, value: int | Sequence[int], least: int = 1) -> P
     return pair
 
 
+def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
+    """A shape that may be given as one number."""
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
 def raw(x: Any) -> Any:
     """The array of a Variable; anything else as it is."""
     return x.value if isinstance(x, Variable) else x

@@ -80,7 +80,7 @@ def conv_transpose2d(
     groups: int = 1,
     dilation: int | Sequence[int] = 1,
 ) -> Variable:
-    """The transpose of `conv2d` as a linear map: `x` [N, C, H, W], `weight` [C, O / groups, kh, kw].
+    """The transpose of `conv2d`: of `x` [N, C, H, W] with `weight` [C, O / groups, kh, kw].
 
     `output_padding` adds to one side of the output, whose size a stride leaves open.
     """

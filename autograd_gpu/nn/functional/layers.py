@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_raw, backend_near, raw, shape_of
+from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -76,7 +76,7 @@ def layer_norm(
     >>> layer_norm([[1.0, 3.0]], 2, eps=0.0).tolist()
     [[-1.0, 1.0]]
     """
-    normal = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    normal = as_shape(normalized_shape)
     shape = shape_of(x)
     if not normal or shape[len(shape) - len(normal) :] != normal or len(shape) < len(normal):
         raise ValueError(f"layer_norm: x {list(shape)} must end in {list(normal)}")
@@ -84,7 +84,7 @@ def layer_norm(
         if operand is not None and shape_of(operand) != normal:
             raise ValueError(f"layer_norm: {name} {list(shape_of(operand))} must be {list(normal)}")
     if weight is None and bias is not None:
-        return ops.layer_norm([x], len(normal), eps) + bias
+        return ops.add(ops.layer_norm([x], len(normal), eps), bias)
     operands = [operand for operand in (x, weight, bias) if operand is not None]
     return ops.layer_norm(operands, len(normal), eps)
 
@@ -106,15 +106,15 @@ def rms_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Variable:
     """`x` over the root of the mean of its squares over the last axes, times `weight`."""
-    normal = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+    normal = as_shape(normalized_shape)
     shape = shape_of(x)
     if not normal or shape[len(shape) - len(normal) :] != normal:
         raise ValueError(f"rms_norm: x {list(shape)} must end in {list(normal)}")
     axes = tuple(range(-len(normal), 0))
     if eps is None:
         eps = float(backend_near(x).xp.finfo(raw(x).dtype).eps)
-    y = x / ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps)
-    return y if weight is None else y * weight
+    y = ops.divide(x, ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps))
+    return y if weight is None else ops.multiply(y, weight)
 
 
 def batch_norm(
@@ -203,7 +203,7 @@ def _dropped(
     if not training or p == 0:
         return ops.positive(x)
     if p == 1:
-        return x * 0.0
+        return ops.multiply(x, 0.0)
     seed, offset = (generator or default_generator()).next_key()
     return ops.dropout(x, mask_shape, p, seed, offset)
 

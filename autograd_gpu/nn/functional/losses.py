@@ -100,7 +100,7 @@ def nll_loss(
     if reduction == "sum":
         return ops.sum_(loss)
     count = xp.sum(factor)
-    return ops.sum_(loss) / xp.where(count == 0, math.nan, count)
+    return ops.divide(ops.sum_(loss), xp.where(count == 0, math.nan, count))
 
 
 def _soft_cross_entropy(
@@ -190,7 +190,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
     """The Huber loss over `beta`, its delta; for beta 0 the same as `l1_loss`."""
     if beta == 0:
         return l1_loss(x, target, reduction)
-    return huber_loss(x, target, reduction, beta) / beta
+    return ops.divide(huber_loss(x, target, reduction, beta), beta)
 
 
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Variable:

@@ -72,15 +72,15 @@ def avg_pool2d(
     if divisor_override is not None:
         if not divisor_override:
             raise ValueError("avg_pool2d: divisor_override must not be 0")
-        return total * (1 / divisor_override)
+        return ops.multiply(total, 1 / divisor_override)
     counts = [
         _counts(n, k, s, p, length, count_include_pad)
         for n, k, s, p, length in zip(shape[2:], size, steps, pad, out, strict=True)
     ]
     if all(len(set(c)) == 1 for c in counts):
-        return total * (1 / (counts[0][0] * counts[1][0]))
+        return ops.multiply(total, 1 / (counts[0][0] * counts[1][0]))
     inverse = [[1 / (rows * columns) for columns in counts[1]] for rows in counts[0]]
-    return total * backend_near(x).asarray(inverse, total.dtype)
+    return ops.multiply(total, backend_near(x).asarray(inverse, total.dtype))
 
 
 def adaptive_avg_pool2d(x: Any, output_size: int | Sequence[int]) -> Variable:

@@ -5,13 +5,15 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
+// With .h, because kernels say abs(x) and mean std::abs(x): <cstdlib> and <cmath> would leave them
+// with abs(int) and with functions of double only.
+#include <math.h>
+#include <stdlib.h>
 #include <type_traits>
 #include <utility>
 
@@ -226,10 +228,20 @@ template <class T>
 static inline T __ldg(const T* p) { return *p; }
 
 // --- mathematics that C++ does not have, or spells in std:: only ------------------------------
-using std::isfinite;
-using std::isinf;
-using std::isnan;
-using std::signbit;
+static inline double sinpi(double x) {
+  double r = std::remainder(x, 2.);  // exact, so that whole numbers give 0
+  if (std::fabs(r) > .5) r = std::copysign(1., r) - r;
+  return std::sin(M_PI * r);
+}
+static inline double cospi(double x) { return sinpi(std::remainder(x, 2.) + .5); }
+static inline float sinpi(float x) { return float(sinpi(double(x))); }
+static inline float cospi(float x) { return float(cospi(double(x))); }
+static inline float sinpif(float x) { return sinpi(x); }
+static inline float cospif(float x) { return cospi(x); }
+static inline double rhypot(double x, double y) { return 1. / std::hypot(x, y); }
+static inline float rhypotf(float x, float y) { return 1.f / std::hypot(x, y); }
+static inline double norm3d(double x, double y, double z) { return std::hypot(x, y, z); }
+static inline float norm3df(float x, float y, float z) { return std::hypot(x, y, z); }
 static inline float rsqrt(float x) { return 1.f / std::sqrt(x); }
 static inline double rsqrt(double x) { return 1. / std::sqrt(x); }
 static inline float rsqrtf(float x) { return 1.f / std::sqrt(x); }
@@ -245,33 +257,31 @@ static inline double erfcx(double x) {
   for (int i = 1; i <= 7; i++) sum += term *= -(2 * i - 1) * t;
   return sum / (x * std::sqrt(M_PI));
 }
-// Newton's method on erf, from Giles's single-precision approximation of the inverse.
-static inline double erfinv(double y) {
-  if (!(y > -1. && y < 1.)) return std::fabs(y) == 1. ? y * INFINITY : NAN;
-  double w = -std::log((1. - y) * (1. + y)), x;
-  if (w < 5.) {
-    w -= 2.5;
-    static const double c[] = {2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06,
-                               0.00021858087, -0.00125372503, -0.00417768164, 0.246640727,
-                               1.50140941};
-    x = c[0];
-    for (int i = 1; i < 9; i++) x = c[i] + x * w;
-  } else {
-    w = std::sqrt(w) - 3.;
-    static const double c[] = {-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844,
-                               0.00573950773, -0.0076224613, 0.00943887047, 1.00167406,
-                               2.83297682};
-    x = c[0];
-    for (int i = 1; i < 9; i++) x = c[i] + x * w;
-  }
-  x *= y;
-  for (int i = 0; i < 3; i++) {
-    double tail = std::erfc(std::fabs(x)) - (1. - std::fabs(y));
-    x += (x < 0. ? -tail : tail) / (M_2_SQRTPI * std::exp(-x * x));
+// The x >= 0 with erf(x) = y and erfc(x) = c = 1 - y, by Newton's method: on erf near 0, and on
+// log(erfc), which is nearly a parabola, in the tail.
+static inline double emu_erf_root(double y, double c) {
+  double w = -std::log(c), x = y < .5 ? y / M_2_SQRTPI : std::sqrt(w - .5 * std::log(M_PI * w));
+  for (int i = 0; i < 50; i++) {
+    double slope = M_2_SQRTPI * std::exp(-x * x), tail = std::erfc(x);
+    double step = y < .5 ? (y - std::erf(x)) / slope : (std::log(tail) + w) * tail / slope;
+    x += step;
+    if (std::fabs(step) <= 1e-16 * x) break;
   }
   return x;
 }
+static inline double erfinv(double y) {
+  double size = std::fabs(y);
+  if (!(size < 1.)) return size == 1. ? y * INFINITY : NAN;
+  return std::copysign(emu_erf_root(size, 1. - size), y);
+}
+static inline double erfcinv(double c) {
+  if (!(c > 0. && c < 2.)) return c == 0. ? INFINITY : c == 2. ? -INFINITY : NAN;
+  return c <= 1. ? emu_erf_root(1. - c, c) : -emu_erf_root(c - 1., 2. - c);
+}
+static inline double normcdfinv(double y) { return -M_SQRT2 * erfcinv(2. * y); }
 static inline float erfinvf(float y) { return float(erfinv(y)); }
+static inline float erfcinvf(float y) { return float(erfcinv(y)); }
+static inline float normcdfinvf(float y) { return float(normcdfinv(y)); }
 static inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0., std::fabs(x)); }
 static inline double cyl_bessel_i1(double x) {
   return std::copysign(std::cyl_bessel_i(1., std::fabs(x)), x);

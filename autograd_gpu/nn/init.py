@@ -1,0 +1,137 @@
+"""Initial values, set in place; drawn on the host, so equal on every backend.
+
+A trailing underscore says that the argument is changed.  Each function returns it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from autograd_gpu.backend import backend_of, load_backend
+from autograd_gpu.random import Generator, default_generator
+from autograd_gpu.variable import Variable
+
+
+def _set(x: Variable, values: Any) -> Variable:
+    """Give `x` the values of a host array, in its own dtype and place."""
+    old = x.value
+    backend = backend_of(old)
+    device = None if backend.name == "numpy" else backend.device(old)
+    x.value = backend.from_host(values.astype(old.dtype), device)
+    return x
+
+
+def uniform_(
+    x: Variable, a: float = 0.0, b: float = 1.0, generator: Generator | None = None
+) -> Variable:
+    """Uniform in [a, b)."""
+    return _set(x, (generator or default_generator()).uniform(x.shape, a, b))
+
+
+def normal_(
+    x: Variable, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
+) -> Variable:
+    """Normal with that mean and standard deviation."""
+    return _set(x, (generator or default_generator()).normal(x.shape, mean, std))
+
+
+def constant_(x: Variable, value: float) -> Variable:
+    """`value` everywhere."""
+    x.value = backend_of(x.value).xp.full_like(x.value, value)
+    return x
+
+
+def zeros_(x: Variable) -> Variable:
+    """0 everywhere."""
+    return constant_(x, 0)
+
+
+def ones_(x: Variable) -> Variable:
+    """1 everywhere."""
+    return constant_(x, 1)
+
+
+def eye_(x: Variable) -> Variable:
+    """The identity matrix."""
+    if x.ndim != 2:
+        raise ValueError(f"eye_: a matrix is needed, not {list(x.shape)}")
+    return _set(x, load_backend("numpy").xp.eye(*x.shape))
+
+
+def fans(x: Variable) -> tuple[int, int]:
+    """How many inputs an output of a layer with weight `x` has, and how many outputs an input."""
+    if x.ndim < 2:
+        raise ValueError(f"a weight with at least two axes is needed, not {list(x.shape)}")
+    area = math.prod(x.shape[2:])
+    return x.shape[1] * area, x.shape[0] * area
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """By how much weights have to be larger so that activations keep their variance."""
+    if nonlinearity == "leaky_relu":
+        return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
+    gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75}
+    if nonlinearity in gains:
+        return gains[nonlinearity]
+    if nonlinearity in ("linear", "sigmoid", "conv1d", "conv2d"):
+        return 1.0
+    raise ValueError(f"no gain is known for {nonlinearity!r}")
+
+
+def xavier_uniform_(x: Variable, gain: float = 1.0, generator: Generator | None = None) -> Variable:
+    """Uniform with standard deviation gain · sqrt(2 / (inputs + outputs)) (Glorot, 2010)."""
+    bound = gain * math.sqrt(6 / sum(fans(x)))
+    return uniform_(x, -bound, bound, generator)
+
+
+def xavier_normal_(x: Variable, gain: float = 1.0, generator: Generator | None = None) -> Variable:
+    """Normal with standard deviation gain · sqrt(2 / (inputs + outputs)) (Glorot, 2010)."""
+    return normal_(x, 0.0, gain * math.sqrt(2 / sum(fans(x))), generator)
+
+
+def _kaiming_std(x: Variable, a: float, mode: str, nonlinearity: str) -> float:
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"mode is 'fan_in' or 'fan_out', not {mode!r}")
+    fan = fans(x)[mode == "fan_out"]
+    return calculate_gain(nonlinearity, a) / math.sqrt(max(1, fan))
+
+
+def kaiming_uniform_(
+    x: Variable,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Variable:
+    """Uniform with standard deviation gain / sqrt(inputs) (He, 2015).
+
+    `a` is the slope of leaky_relu below 0.
+    """
+    bound = math.sqrt(3) * _kaiming_std(x, a, mode, nonlinearity)
+    return uniform_(x, -bound, bound, generator)
+
+
+def kaiming_normal_(
+    x: Variable,
+    a: float = 0.0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Variable:
+    """Normal with standard deviation gain / sqrt(inputs) (He, 2015); arguments as in
+    `kaiming_uniform_`."""
+    return normal_(x, 0.0, _kaiming_std(x, a, mode, nonlinearity), generator)
+
+
+def orthogonal_(x: Variable, gain: float = 1.0, generator: Generator | None = None) -> Variable:
+    """Orthonormal rows or columns, whichever are fewer, times `gain` (Saxe, 2013)."""
+    if x.ndim < 2:
+        raise ValueError(f"orthogonal_: at least two axes are needed, not {list(x.shape)}")
+    rows, columns = x.shape[0], math.prod(x.shape[1:])
+    long = (max(rows, columns), min(rows, columns))
+    draws = (generator or default_generator()).normal(long)
+    linalg = load_backend("numpy").xp.linalg
+    q, r = linalg.qr(draws)
+    q = q * load_backend("numpy").xp.sign(r.diagonal())  # makes the distribution uniform
+    return _set(x, gain * (q.T if rows < columns else q).reshape(x.shape))

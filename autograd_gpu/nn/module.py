@@ -1,0 +1,362 @@
+"""Module: parameters, buffers and modules in a tree with names."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeVar
+
+from autograd_gpu import ops
+from autograd_gpu.backend import backend_of, find_backend
+from autograd_gpu.values import as_value
+from autograd_gpu.variable import RemovableHandle, Variable
+
+M = TypeVar("M", bound="Module")
+
+
+class Parameter(Variable):
+    """A Variable that a Module lists among its parameters; it requires a gradient.
+
+    >>> Parameter([1.0, 2.0])
+    Parameter(array([1., 2.], dtype=float32), requires_grad=True)
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        data: Any,
+        requires_grad: bool = True,
+        *,
+        dtype: Any = None,
+        name: str | None = None,
+    ) -> None:
+        data = data.value if isinstance(data, Variable) else data
+        super().__init__(data, requires_grad, dtype=dtype, name=name)
+
+    def __repr__(self) -> str:
+        return f"Parameter{super().__repr__().removeprefix('Variable')}"
+
+    def __reduce__(self) -> Any:
+        return _restored, (self.value, self._requires_grad, self.name, self.grad)
+
+
+def _restored(value: Any, requires_grad: bool, name: str | None, grad: Any) -> Parameter:
+    parameter = Parameter(value, requires_grad, name=name)
+    parameter.grad = grad
+    return parameter
+
+
+class Module:
+    """The base of layers and networks.
+
+    A subclass assigns Parameters and Modules to attributes in `__init__`, after
+    `super().__init__()`, and computes in `forward`.
+
+    >>> class Scale(Module):
+    ...     def __init__(self):
+    ...         super().__init__()
+    ...         self.factor = Parameter([2.0])
+    ...
+    ...     def forward(self, x):
+    ...         return x * self.factor
+    >>> Scale()([1.0, 2.0]).tolist()
+    [2.0, 4.0]
+    """
+
+    training: bool
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Any]
+    _modules: dict[str, Module | None]
+
+    def __init__(self) -> None:
+        set_ = super().__setattr__
+        set_("training", True)
+        set_("_parameters", {})
+        set_("_buffers", {})
+        set_("_temporary", set())
+        set_("_modules", {})
+        set_("_hooks", [])
+        set_("_pre_hooks", [])
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What calling the module computes."""
+        raise NotImplementedError(f"{type(self).__name__} defines no forward")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        for hook in tuple(self._pre_hooks):
+            changed = hook(self, args)
+            if changed is not None:
+                args = changed if isinstance(changed, tuple) else (changed,)
+        result = self.forward(*args, **kwargs)
+        for after in tuple(self._hooks):
+            changed = after(self, args, result)
+            if changed is not None:
+                result = changed
+        return result
+
+    # Attributes -------------------------------------------------------------------------------
+
+    def _tables(self) -> tuple[dict[str, Any], ...]:
+        tables = self.__dict__
+        if "_modules" not in tables:
+            raise AttributeError(
+                f"{type(self).__name__}: call super().__init__() before assigning attributes"
+            )
+        return tables["_parameters"], tables["_modules"], tables["_buffers"]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if isinstance(value, (Parameter, Module)):
+            parameters, modules, buffers = self._tables()
+            for table in (parameters, modules, buffers, self.__dict__):
+                table.pop(name, None)
+            (parameters if isinstance(value, Parameter) else modules)[name] = value
+            return
+        for table in self._tables() if "_modules" in self.__dict__ else ():
+            if name in table:
+                if value is not None and table is not self._buffers:
+                    raise TypeError(
+                        f"{type(self).__name__}.{name} is a {type(table[name]).__name__} and can't "
+                        f"become a {type(value).__name__}; change its .value instead"
+                    )
+                table[name] = value
+                return
+        super().__setattr__(name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        for table in ("_parameters", "_modules", "_buffers"):
+            found = self.__dict__.get(table, {})
+            if name in found:
+                return found[name]
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        for table in self._tables():
+            if name in table:
+                del table[name]
+                return
+        super().__delattr__(name)
+
+    def register_parameter(self, name: str, parameter: Parameter | None) -> None:
+        """Add a parameter, or None to say that there is none of that name."""
+        self._parameters[name] = parameter
+
+    def register_buffer(self, name: str, buffer: Any, persistent: bool = True) -> None:
+        """Add an array or Variable that belongs to the module's state but is not trained.
+
+        It moves with `to`, and, if persistent, is part of the state_dict.
+        """
+        self._buffers[name] = buffer
+        if not persistent:
+            self._temporary.add(name)
+
+    # The tree ---------------------------------------------------------------------------------
+
+    def named_modules(self, prefix: str = "") -> Iterator[tuple[str, Module]]:
+        """This module, '', and all beneath it with their paths, each once."""
+        seen: set[int] = set()
+        stack = [(prefix, self)]
+        while stack:
+            path, module = stack.pop()
+            if id(module) in seen:
+                continue
+            seen.add(id(module))
+            yield path, module
+            stack += [(_join(path, name), child) for name, child in module.named_children()][::-1]
+
+    def modules(self) -> Iterator[Module]:
+        """This module and all beneath it."""
+        return (module for _, module in self.named_modules())
+
+    def named_children(self) -> Iterator[tuple[str, Module]]:
+        """The modules directly beneath this one."""
+        return ((name, child) for name, child in self._modules.items() if child is not None)
+
+    def children(self) -> Iterator[Module]:
+        """The modules directly beneath this one, without names."""
+        return (child for _, child in self.named_children())
+
+    def _named(self, table: str, prefix: str) -> Iterator[tuple[str, Any]]:
+        seen: set[int] = set()
+        for path, module in self.named_modules(prefix):
+            for name, value in getattr(module, table).items():
+                if value is not None and id(value) not in seen:
+                    seen.add(id(value))
+                    yield _join(path, name), value
+
+    def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
+        """All parameters with their paths, each once, also where modules share it."""
+        return self._named("_parameters", prefix)
+
+    def parameters(self) -> Iterator[Parameter]:
+        """All parameters, each once."""
+        return (parameter for _, parameter in self.named_parameters())
+
+    def named_buffers(self, prefix: str = "") -> Iterator[tuple[str, Any]]:
+        """All buffers with their paths."""
+        return self._named("_buffers", prefix)
+
+    def buffers(self) -> Iterator[Any]:
+        """All buffers."""
+        return (buffer for _, buffer in self.named_buffers())
+
+    def apply(self: M, function: Callable[[Module], Any]) -> M:
+        """Call `function` with every module, children first; returns self."""
+        for child in self.children():
+            child.apply(function)
+        function(self)
+        return self
+
+    # Modes ------------------------------------------------------------------------------------
+
+    def train(self: M, mode: bool = True) -> M:
+        """Set `training` of all modules: dropout and batch norm ask for it."""
+        for module in self.modules():
+            module.training = mode
+        return self
+
+    def eval(self: M) -> M:
+        """The same as train(False)."""
+        return self.train(False)
+
+    def requires_grad_(self: M, flag: bool = True) -> M:
+        """Whether the parameters require gradients: False freezes them."""
+        for parameter in self.parameters():
+            parameter.requires_grad = flag
+        return self
+
+    def zero_grad(self) -> None:
+        """Forget all gradients."""
+        for parameter in self.parameters():
+            parameter.grad = None
+
+    def to(self: M, target: Any) -> M:
+        """Move all parameters, gradients and buffers to a backend, a device or a dtype, in place.
+
+        A dtype changes floating-point parameters and buffers only.
+        """
+        for module in self.modules():
+            for parameter in module._parameters.values():
+                if parameter is not None:
+                    parameter.value = _moved(parameter.value, target)
+                    parameter._accumulator = None
+                    if parameter.grad is not None:
+                        parameter.grad = _moved(parameter.grad, target)
+            for name, buffer in module._buffers.items():
+                if isinstance(buffer, Variable):
+                    buffer.value = _moved(buffer.value, target)
+                elif buffer is not None:
+                    module._buffers[name] = _moved(buffer, target)
+        return self
+
+    def cuda(self: M, device: int | None = None) -> M:
+        """Move to CuPy, onto the CUDA device of that number or the current one."""
+        return self.to("cupy" if device is None else f"cuda:{device}")
+
+    def cpu(self: M) -> M:
+        """Move to NumPy."""
+        return self.to("numpy")
+
+    # State ------------------------------------------------------------------------------------
+
+    def state_dict(self) -> OrderedDict[str, Any]:
+        """Copies of all parameters and persistent buffers as arrays of their backend, by path.
+
+        On NumPy `np.savez(file, **module.state_dict())` saves them.
+        """
+        return OrderedDict((name, _array(x).copy()) for name, x in self._state())
+
+    def _state(self) -> Iterator[tuple[str, Any]]:
+        for path, module in self.named_modules():
+            for name, parameter in module._parameters.items():
+                if parameter is not None:
+                    yield _join(path, name), parameter
+            for name, buffer in module._buffers.items():
+                if buffer is not None and name not in module._temporary:
+                    yield _join(path, name), buffer
+
+    def load_state_dict(
+        self, state: Mapping[str, Any], strict: bool = True
+    ) -> tuple[list[str], list[str]]:
+        """Copy `state` into parameters and buffers, in their dtype and place.
+
+        Returns the names that are missing in `state` and those that are not known here; if strict,
+        either raises ValueError.  So does a shape that differs; then nothing is changed.
+        """
+        own = dict(self._state())
+        missing = [name for name in own if name not in state]
+        unexpected = [name for name in state if name not in own]
+        problems = []
+        if strict and missing:
+            problems.append(f"missing: {', '.join(missing)}")
+        if strict and unexpected:
+            problems.append(f"unexpected: {', '.join(unexpected)}")
+        new = {}
+        for name, x in own.items():
+            if name in state:
+                new[name] = as_value(_array(state[name]))
+                if tuple(new[name].shape) != tuple(_array(x).shape):
+                    problems.append(
+                        f"{name} has shape {list(new[name].shape)}, "
+                        f"here it is {list(_array(x).shape)}"
+                    )
+        if problems:
+            raise ValueError(f"load_state_dict into {type(self).__name__}: {'; '.join(problems)}")
+        for path, module in self.named_modules():
+            for table in (module._parameters, module._buffers):
+                for name, x in table.items():
+                    if (value := new.get(_join(path, name))) is not None and x is not None:
+                        value = _like(value, _array(x))
+                        if isinstance(x, Variable):
+                            x.value = value
+                        else:
+                            table[name] = value
+        return missing, unexpected
+
+    # Hooks ------------------------------------------------------------------------------------
+
+    def register_forward_hook(self, hook: Callable[..., Any]) -> RemovableHandle[Any]:
+        """Call `hook(module, args, result)` after forward; what it returns, unless None, is the
+        result."""
+        return RemovableHandle(self._hooks, hook)
+
+    def register_forward_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle[Any]:
+        """Call `hook(module, args)` before forward; what it returns, unless None, are the
+        arguments."""
+        return RemovableHandle(self._pre_hooks, hook)
+
+    def extra_repr(self) -> str:
+        """What stands between the parentheses of repr before the children."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra, name = self.extra_repr(), type(self).__name__
+        children = [f"({key}): {child!r}" for key, child in self.named_children()]
+        if not children:
+            return f"{name}({extra})"
+        lines = ([extra] if extra else []) + [child.replace("\n", "\n  ") for child in children]
+        body = "\n  ".join(lines)
+        return f"{name}(\n  {body}\n)"
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}.{name}" if path else name
+
+
+def _array(x: Any) -> Any:
+    return x.value if isinstance(x, Variable) else x
+
+
+def _moved(value: Any, target: Any) -> Any:
+    moved = ops.to(Variable(value), target).value
+    # a dtype is for floating point: labels and counters keep theirs
+    return value if value.dtype.kind in "biu" and moved.dtype != value.dtype else moved
+
+
+def _like(value: Any, old: Any) -> Any:
+    """A copy of `value` on the backend, the device and in the dtype of `old`."""
+    source, target = find_backend(value) or backend_of(old), backend_of(old)
+    if source is target:
+        return value.astype(old.dtype)  # astype copies
+    device = None if target.name == "numpy" else target.device(old)
+    return target.from_host(source.to_host(value).astype(old.dtype), device)

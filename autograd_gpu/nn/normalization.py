@@ -1,0 +1,146 @@
+"""Layers that normalise."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from autograd_gpu.nn import functional as F, init
+from autograd_gpu.nn.functional.arguments import as_shape
+from autograd_gpu.nn.layers import empty
+from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.variable import Variable
+
+
+def _affine(module: Module, shape: tuple[int, ...], weight: bool, bias: bool, dtype: Any) -> None:
+    """Weight 1 and bias 0, or None for those that are not wanted."""
+    for name, wanted, fill in (("weight", weight, init.ones_), ("bias", bias, init.zeros_)):
+        parameter = Parameter(empty(*shape, dtype=dtype)) if wanted else None
+        if parameter is not None:
+            fill(parameter)
+        module.register_parameter(name, parameter)
+
+
+class LayerNorm(Module):
+    """Normalises over the last axes; see `functional.layer_norm`."""
+
+    def __init__(
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float = 1e-5,
+        elementwise_affine: bool = True,
+        bias: bool = True,
+        *,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps = eps
+        self.elementwise_affine = elementwise_affine
+        _affine(self, self.normalized_shape, elementwise_affine, elementwise_affine and bias, dtype)
+
+    def forward(self, x: Any) -> Variable:
+        return F.layer_norm(x, self.normalized_shape, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
+
+
+class RMSNorm(Module):
+    """Divides by the root mean square over the last axes; see `functional.rms_norm`."""
+
+    def __init__(
+        self, normalized_shape: int | Sequence[int], eps: float | None = None, *, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.normalized_shape = as_shape(normalized_shape)
+        self.eps = eps
+        _affine(self, self.normalized_shape, True, False, dtype)
+
+    def forward(self, x: Any) -> Variable:
+        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.normalized_shape}, eps={self.eps}"
+
+
+class GroupNorm(Module):
+    """Normalises over groups of channels; see `functional.group_norm`."""
+
+    def __init__(
+        self,
+        num_groups: int,
+        num_channels: int,
+        eps: float = 1e-5,
+        affine: bool = True,
+        *,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        if num_channels % num_groups:
+            raise ValueError(f"GroupNorm: {num_channels} channels in {num_groups} groups")
+        self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
+        _affine(self, (num_channels,), affine, affine, dtype)
+
+    def forward(self, x: Any) -> Variable:
+        return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
+
+
+class _BatchNorm(Module):
+    axes: tuple[int, ...]
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        *,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        _affine(self, (num_features,), affine, affine, dtype)
+        mean = init.zeros_(Variable(empty(num_features, dtype=dtype)))
+        var = init.ones_(Variable(empty(num_features, dtype=dtype)))
+        self.register_buffer("running_mean", mean if track_running_stats else None)
+        self.register_buffer("running_var", var if track_running_stats else None)
+
+    def forward(self, x: Any) -> Variable:
+        if len(x.shape) not in self.axes or x.shape[1] != self.num_features:
+            axes = " or ".join(map(str, self.axes))
+            raise ValueError(
+                f"{type(self).__name__}: x must have {axes} axes and {self.num_features} "
+                f"channels, not {list(x.shape)}"
+            )
+        return F.batch_norm(
+            x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training,
+            self.momentum,
+            self.eps,
+        )
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
+
+
+class BatchNorm1d(_BatchNorm):
+    """Normalises the channels of [N, C] or [N, C, L] over a batch; see `functional.batch_norm`."""
+
+    axes = (2, 3)
+
+
+class BatchNorm2d(_BatchNorm):
+    """Normalises the channels of [N, C, H, W] over a batch; see `functional.batch_norm`."""
+
+    axes = (4,)

@@ -1,0 +1,151 @@
+"""What all optimisers share: groups of parameters, state, and saving it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.variable import Variable
+
+Group = dict[str, Any]
+State = dict[str, Any]
+
+
+class Optimizer:
+    """Base of optimisers: a subclass says in `update` how a step changes one parameter.
+
+    `params` is a sequence of Variables, or of dicts with 'params' and options that differ from the
+    defaults.
+    """
+
+    def __init__(
+        self, params: Iterable[Variable] | Iterable[Mapping[str, Any]], defaults: Mapping[str, Any]
+    ) -> None:
+        self.defaults = dict(defaults)
+        self.param_groups: list[Group] = []
+        self.state: dict[Variable, State] = {}
+        if isinstance(params, (Variable, Mapping)):
+            raise TypeError(
+                f"{type(self).__name__}: params is a sequence of Variables or of groups, "
+                f"not one {type(params).__name__}"
+            )
+        items: list[Any] = list(params)
+        if not items:
+            raise ValueError(f"{type(self).__name__}: there are no parameters")
+        if not isinstance(items[0], Mapping):
+            items = [{"params": items}]
+        for group in items:
+            self.add_param_group(group)
+
+    def add_param_group(self, group: Mapping[str, Any]) -> None:
+        """Add parameters with options of their own."""
+        name = type(self).__name__
+        unknown = group.keys() - self.defaults.keys() - {"params"}
+        if unknown:
+            raise TypeError(f"{name}: unknown options {sorted(unknown)}")
+        given = group["params"]
+        params = [given] if isinstance(given, Variable) else list(given)
+        known = set(self.parameters())
+        for x in params:
+            if not isinstance(x, Variable):
+                raise TypeError(f"{name}: a parameter is a Variable, not {type(x).__name__}")
+            if not x.is_leaf:
+                raise ValueError(f"{name}: a parameter is a leaf, not the result of an op")
+            if x in known:
+                raise ValueError(f"{name}: a parameter is in two groups, or twice in one")
+            known.add(x)
+        full = {**self.defaults, **group, "params": params}
+        self.check(full)
+        self.param_groups.append(full)
+
+    def check(self, group: Group) -> None:
+        """Raise ValueError for options that make no sense."""
+        for option in ("lr", "weight_decay", "eps"):
+            if option in group and not group[option] >= 0:
+                raise ValueError(f"{type(self).__name__}: {option}={group[option]} is negative")
+
+    def parameters(self) -> Iterator[Variable]:
+        """The parameters of all groups."""
+        return (x for group in self.param_groups for x in group["params"])
+
+    def zero_grad(self) -> None:
+        """Forget all gradients: `.grad` is None afterwards."""
+        for group in self.param_groups:
+            for x in group["params"]:
+                x.grad = None
+
+    def step(self) -> None:
+        """Change every parameter that has a gradient, in place."""
+        for group in self.param_groups:
+            for x in group["params"]:
+                if x.grad is not None:
+                    state = self.state.get(x)
+                    if state is None:
+                        state = self.state[x] = {}
+                    self.update(x, x.grad, state, group)
+
+    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        """Change one parameter and its state in place."""
+        raise NotImplementedError
+
+    def state_dict(self) -> dict[str, Any]:
+        """Copies of the state of every parameter and the options of every group.
+
+        Parameters are numbered in the order in which the groups have them.
+        """
+        numbers = {x: i for i, x in enumerate(self.parameters())}
+        return {
+            "state": {
+                numbers[x]: {key: _copied(value) for key, value in state.items()}
+                for x, state in self.state.items()
+            },
+            "param_groups": [
+                {**group, "params": [numbers[x] for x in group["params"]]}
+                for group in self.param_groups
+            ],
+        }
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from where `state_dict` was taken, with the same groups of parameters.
+
+        Arrays are moved to where the parameters are.  Raises ValueError where the numbers of groups
+        or parameters differ.
+        """
+        groups = state_dict["param_groups"]
+        sizes = [len(group["params"]) for group in groups]
+        own = [len(group["params"]) for group in self.param_groups]
+        if sizes != own:
+            raise ValueError(
+                f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
+            )
+        for mine, group in zip(self.param_groups, groups, strict=True):
+            mine.update({key: value for key, value in group.items() if key != "params"})
+        params = list(self.parameters())
+        self.state = {
+            params[int(number)]: {
+                key: _like(value, params[int(number)].value) for key, value in state.items()
+            }
+            for number, state in state_dict["state"].items()
+        }
+
+    def __repr__(self) -> str:
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            options = ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
+            lines.append(f"  group {i}: {len(group['params'])} parameters, {options}")
+        return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if hasattr(value, "dtype") else value
+
+
+def _like(value: Any, parameter: Array) -> Any:
+    if not hasattr(value, "dtype"):
+        return value
+    source, target = backend_of(value), backend_of(parameter)
+    if source is target:
+        return value.copy()
+    device = None if target.name == "numpy" else target.device(parameter)
+    return target.from_host(source.to_host(value), device)
