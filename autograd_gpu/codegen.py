@@ -7,8 +7,9 @@ inputs need a gradient.
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,15 +28,6 @@ class Writer:
     aux: bool
     wanted: Mapping[str, tuple[str, ...]]
     saved: tuple[str, ...]
-
-    def source(self) -> str:
-        return "\n".join(
-            [
-                *self.node(),
-                *self.op("op", foreign="raise"),
-                *self.op("operator", foreign="return NotImplemented"),
-            ]
-        )
 
     # The node ---------------------------------------------------------------------------------
 
@@ -112,7 +104,7 @@ class Writer:
         call = f"forward(xp, {star}{', '.join(raw)}{passed})"
         direct = direct_call(self.forward, self.operands)
         if direct is not None:
-            call = f"xp.{direct}({', '.join(raw)})"
+            call = direct
         lines += [
             "    try:",
             f"        {'y, aux' if self.aux else 'y'} = {call}",
@@ -121,7 +113,7 @@ class Writer:
             f"{{{', '.join(f'{x!r}: {x}' for x in self.statics)}}})",
         ]
         lines += [f"    {line}" for line in self.record()]
-        return ["", *lines]
+        return lines
 
     def values(self, raw: list[str]) -> str:
         return raw[0] if self.variadic else f"({', '.join(raw)},)"
@@ -217,11 +209,31 @@ class Writer:
         return f"getattr(r_{operand}, 'shape', ())"
 
 
-def direct_call(forward: Callable[..., Any], operands: tuple[str, ...]) -> str | None:
-    """The name f if the forward's code is just `return xp.f(*operands)`: one call less for each."""
-    scope: dict[str, Any] = {}
-    exec(f"def plain(xp, {', '.join(operands)}): return xp.f({', '.join(operands)})", scope)
-    code, plain = forward.__code__, scope["plain"].__code__
-    if code.co_code == plain.co_code and len(code.co_names) == 1 and not code.co_freevars:
-        return str(code.co_names[0])
-    return None
+def direct_call(forward: Callable[..., Any], operands: Sequence[str]) -> str | None:
+    """What the forward returns, as an expression in the raw operands, if its code is no more than
+    `return xp.f(a, b)` or `return a + b`: that saves a call of the forward itself."""
+    code = forward.__code__
+    if code.co_freevars or len(code.co_varnames) != len(operands) + 1:
+        return None
+    raw = [f"r_{x}" for x in operands]
+    expression = _plain_bodies(len(operands)).get(code.co_code)
+    name = code.co_names[0] if code.co_names else ""
+    return expression and expression.format(*raw, f=name)
+
+
+@functools.cache
+def _plain_bodies(count: int) -> dict[bytes, str]:
+    """The bytecode of the bodies that `direct_call` knows, which no name is part of."""
+    names = [f"x{i}" for i in range(count)]
+    fields = ["{}"] * count
+    bodies = {f"xp.f({', '.join(names)})": f"xp.{{f}}({', '.join(fields)})"}
+    if count == 2:
+        bodies |= {f"x0 {sign} x1": f"{{}} {sign} {{}}" for sign in "+-*/"}
+    if count == 1:
+        bodies["-x0"] = "-{}"
+    compiled = {}
+    for body, expression in bodies.items():
+        scope: dict[str, Any] = {}
+        exec(f"def plain(xp, {', '.join(names)}): return {body}", scope)
+        compiled[scope["plain"].__code__.co_code] = expression
+    return compiled

@@ -25,11 +25,12 @@ pays for nothing that is known then.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from autograd_gpu.backend import NAMESPACES, Array
 from autograd_gpu.codegen import Writer
@@ -70,8 +71,16 @@ class Primitive:
     outputs: bool
     saved: tuple[str, ...]
     op: Callable[..., Any]
-    operator: Callable[..., Any]
     node_type: type[FunctionNode]
+    writer: Writer
+    scope: dict[str, Any]
+
+    @functools.cached_property
+    def operator(self) -> Callable[..., Any]:
+        """The op as an operator has it: NotImplemented for operands of foreign types."""
+        source = self.writer.op("operator", foreign="return NotImplemented")
+        operator = _executed("operator", f"<operator {self.name}>", source, self.scope)
+        return _presented(operator, self.forward)
 
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -155,18 +164,26 @@ def _define(
         **{f"d_{x}": derivative for x, derivative in derivatives.items()},
         **{f"default_{x}": p.default for x, p in statics.items()},
     }
-    source = writer.source()
-    filename = f"<op {name}>"
-    exec(compile(source, filename, "exec"), scope)
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    op, operator = scope["op"], scope["operator"]
-    for function in (op, operator):
-        function.__name__ = function.__qualname__ = name
-        function.__doc__ = forward.__doc__
-        function.__module__ = forward.__module__
-    node_type = scope["OpNode"]
+    node_type = _executed("OpNode", f"<node {name}>", writer.node(), scope)
     node_type.__name__ = node_type.__qualname__ = f"{name}_node"
+    op = _executed("op", f"<op {name}>", writer.op("op", foreign="raise"), scope)
     return Primitive(
         name, forward, dict(derivatives), operands, optional, statics, variadic, outputs,
-        saved, op, operator, node_type,
+        saved, _presented(op, forward), node_type, writer, scope,
     )  # fmt: skip
+
+
+def _executed(what: str, filename: str, lines: list[str], scope: dict[str, Any]) -> Any:
+    """Define `what` by its source, which tracebacks and debuggers find under `filename`."""
+    source = "\n".join(lines)
+    exec(compile(source, filename, "exec"), scope)
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    return scope[what]
+
+
+def _presented(function: Any, forward: Callable[..., Any]) -> Callable[..., Any]:
+    """The written function under the name and with the docstring of its forward."""
+    function.__name__ = function.__qualname__ = forward.__name__.rstrip("_")
+    function.__doc__ = forward.__doc__
+    function.__module__ = forward.__module__
+    return cast("Callable[..., Any]", function)

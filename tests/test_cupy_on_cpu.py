@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -619,6 +620,20 @@ def test_capture_and_replay() -> None:
         graph.launch(stream)
     np.testing.assert_array_equal(y.get(), np.full(4, 22.0))
     assert (c.graph_launches, c.launches) == (1, 4)
+
+
+def test_threads_share_the_device() -> None:
+    def work(seed: int) -> bool:
+        x = draw((40, 40), seed=seed)
+        y = cp.asarray(x)
+        return all(
+            np.allclose(((y @ y) + cp.exp(y)).sum().get(), (x @ x + np.exp(x)).sum())
+            for _ in range(20)
+        )
+
+    work(0)
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(work, range(8)))
 
 
 def test_memory_limit() -> None:

@@ -240,11 +240,24 @@ def test_a_plain_forward_is_called_directly():
     def plain(xp, a, b):
         return xp.hypot(a, b)
 
-    def other(xp, a, b):
+    def quotient(xp, a, b):
+        return a / b
+
+    def minus(xp, x):
+        return -x
+
+    def swapped(xp, a, b):
         return xp.hypot(b, a)
 
-    assert direct_call(plain, ("a", "b")) == "hypot"
-    assert direct_call(other, ("a", "b")) is None
+    def longer(xp, a, b):
+        c = a / b
+        return c
+
+    assert direct_call(plain, ("a", "b")) == "xp.hypot(r_a, r_b)"
+    assert direct_call(quotient, ("a", "b")) == "r_a / r_b"
+    assert direct_call(minus, ("x",)) == "-r_x"
+    assert direct_call(swapped, ("a", "b")) is None
+    assert direct_call(longer, ("a", "b")) is None
 
 
 def test_every_op_has_a_docstring_and_a_real_signature():

@@ -60,7 +60,7 @@ def _entry(x: Any, entry: Any) -> Any:
     if kind in BACKENDS:
         value = x.value if isinstance(x, Variable) else x
         if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
-            raise backend_mismatch("getitem", [value, entry])
+            raise backend_mismatch("indexing", [value, entry])
     return entry
 
 

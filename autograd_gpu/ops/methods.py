@@ -102,7 +102,7 @@ def iterate(self: Variable) -> Iterator[Variable]:
     """The Variables along the first axis."""
     if not self.ndim:
         raise TypeError("iteration over a 0-d Variable")
-    return (self[i] for i in range(len(self)))
+    return iter(ops.unstack(self))  # one stack in the backward, not an array of zeros for each
 
 
 def _bind() -> None:

@@ -1,21 +1,20 @@
 """Host memory that plays the part of device memory.
 
-Fresh memory is filled with 0xff: NaN in every floating type, -1 in signed integers.  Two tables say
-what is where: raw blocks, as from cudaMalloc, and the arrays that CuPy's pool cut from them.
-Global variables of kernels are on the device as well, in a table of their own.
+Fresh memory is filled with 0xff: NaN in every floating type, -1 in signed integers.  Tables say
+what is where: raw blocks, as from cudaMalloc, and the arrays that CuPy's pool cut from them; pinned
+host memory; and the global variables of kernels, which are on the device as well.
 """
 
 from __future__ import annotations
 
-import bisect
 import ctypes
 import os
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import counters
+from .blocks import Blocks
 from .errors import IllegalCall
 
 TOTAL = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
@@ -27,49 +26,6 @@ _libc.aligned_alloc.restype = ctypes.c_void_p
 _libc.aligned_alloc.argtypes = [ctypes.c_size_t, ctypes.c_size_t]
 _libc.free.restype = None
 _libc.free.argtypes = [ctypes.c_void_p]
-
-
-class Blocks:
-    """Address ranges that do not overlap, found by any address inside."""
-
-    def __init__(self) -> None:
-        self._starts: list[int] = []
-        self._sizes: dict[int, int] = {}
-
-    def add(self, start: int, size: int) -> None:
-        """Enter a range; ranges that it covers are of memory that was freed, and go."""
-        self.remove_within(start, max(size, 1))
-        bisect.insort(self._starts, start)
-        self._sizes[start] = size
-
-    def remove(self, start: int) -> int | None:
-        size = self._sizes.pop(start, None)
-        if size is not None:
-            del self._starts[bisect.bisect_left(self._starts, start)]
-        return size
-
-    def find(self, address: int) -> tuple[int, int] | None:
-        """Start and size of the range that `address` lies in."""
-        i = bisect.bisect_right(self._starts, address) - 1
-        if i < 0:
-            return None
-        start = self._starts[i]
-        size = self._sizes[start]
-        return (start, size) if address < start + size else None
-
-    def remove_within(self, start: int, size: int) -> None:
-        first = bisect.bisect_left(self._starts, start)
-        last = bisect.bisect_left(self._starts, start + size)
-        for old in self._starts[first:last]:
-            del self._sizes[old]
-        del self._starts[first:last]
-
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        return iter(list(self._sizes.items()))
-
-    @property
-    def total(self) -> int:
-        return sum(self._sizes.values())
 
 
 device = Blocks()

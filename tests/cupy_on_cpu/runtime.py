@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 from . import counters, graphs, memory
+from .blocks import Blocks
 from .errors import IllegalCall
 
 CUDA_VERSION = 13020
@@ -129,7 +130,7 @@ class Runtime:
         counters.wait("device")
 
     # --- memory
-    def _allocate(self, size: int, table: memory.Blocks) -> int:
+    def _allocate(self, size: int, table: Blocks) -> int:
         try:
             return memory.allocate(size, table)
         except memory.OutOfMemory:

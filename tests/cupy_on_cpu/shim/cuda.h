@@ -14,6 +14,7 @@
 // with abs(int) and with functions of double only.
 #include <math.h>
 #include <stdlib.h>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
