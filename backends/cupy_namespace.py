@@ -16,6 +16,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution,
+    cupy_activations,
     cupy_gemm,
     cupy_kernels,
     cupy_rows,
@@ -55,6 +56,7 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
+    vars(xp).update(cupy_activations.bound())
     vars(xp).update(pooling.bound(cp))
     vars(xp).update(convolution.bound(xp))
     return xp

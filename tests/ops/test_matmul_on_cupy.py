@@ -83,7 +83,7 @@ def test_attention_from_its_storage_copies_nothing(counting):
         scores = heads[0] @ heads[1].swapaxes(2, 3)
         out = ag.softmax(scores, axis=-1) @ heads[2]
     assert [c.name for c in forward.blas] == ["gemmStridedBatchedEx"] * 2 * b
-    assert {c.count for c in forward.blas} == {h}
+    assert {c.batchCount for c in forward.blas} == {h}
     assert forward.copies == []
     assert not [name for name in forward.kernels if "copy" in name], str(forward)
     seed = load_backend("cupy").xp.ones_like(out.value)
@@ -91,7 +91,7 @@ def test_attention_from_its_storage_copies_nothing(counting):
         ag.gradients(out, [q, k, v], seed)
     assert backward.copies == []
     assert not [name for name in backward.kernels if "copy" in name], str(backward)
-    assert sum(c.count for c in backward.blas) == 4 * b * h
+    assert sum(c.batchCount for c in backward.blas) == 4 * b * h
 
 
 def test_attention_is_numpys():
