@@ -1,6 +1,12 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
-from autograd_gpu import nn as nn, optim as optim, protocols as _protocols
+from autograd_gpu import (
+    fft as fft,
+    linalg as linalg,
+    nn as nn,
+    optim as optim,
+    protocols as _protocols,
+)
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
