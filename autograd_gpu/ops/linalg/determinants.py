@@ -89,7 +89,7 @@ def _slogdet(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
 def slogdet_(xp: Namespace, x: Array) -> tuple[Array, Array]:
     """`slogdet` without names."""
     check_square(xp, "slogdet", x)
-    return tuple(xp.linalg.slogdet(x))  # type: ignore[return-value]
+    return tuple(xp.linalg.slogdet(x))
 
 
 def slogdet(x: Any) -> SlogdetResult:

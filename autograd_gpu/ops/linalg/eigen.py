@@ -49,7 +49,7 @@ def _eigh(xp: Namespace, g: Any, y: Any) -> Any:
 def eigh_(xp: Namespace, x: Array) -> tuple[Array, Array]:
     """`eigh` without names."""
     check_square(xp, "eigh", x)
-    return tuple(xp.linalg.eigh(hermitian(xp, x)))  # type: ignore[return-value]
+    return tuple(xp.linalg.eigh(hermitian(xp, x)))
 
 
 def _mirrored(x: Any, UPLO: str | None) -> Any:
@@ -84,7 +84,7 @@ def eigh(x: Any, UPLO: str | None = None) -> EighResult:
 
 
 def _eigvalsh(xp: Namespace, g: Any, x: Any) -> Any:
-    v = xp.linalg.eigh(x)[1]
+    v = xp.linalg.eigh(hermitian(xp, x))[1]
     return xp.matmul(v * g[..., None, :], adjoint(xp, v))
 
 
@@ -115,7 +115,7 @@ def _eig(xp: Namespace, g: Any, y: Any) -> Any:
 def eig_(xp: Namespace, x: Array) -> tuple[Array, Array]:
     """`eig` without names."""
     check_square(xp, "eig", x)
-    return tuple(xp.linalg.eig(x + 0j))  # type: ignore[return-value]
+    return tuple(xp.linalg.eig(x + 0j))
 
 
 def eig(x: Any) -> EigResult:
@@ -129,4 +129,4 @@ def eig(x: Any) -> EigResult:
 
 def eigvals(x: Any) -> Variable:
     """The eigenvalues [..., N], complex and in no particular order, of any square matrices."""
-    return eig(x).eigenvalues
+    return cast(Variable, eig(x).eigenvalues)

@@ -110,7 +110,7 @@ def _qr(xp: Namespace, g: Any, y: Any) -> Any:
 def qr_(xp: Namespace, x: Array, *, mode: str = "reduced") -> tuple[Array, Array]:
     """`qr` without names."""
     check_matrices(xp, "qr", x)
-    return tuple(xp.linalg.qr(x, mode=mode))  # type: ignore[return-value]
+    return tuple(xp.linalg.qr(x, mode=mode))
 
 
 def qr(x: Any, mode: str = "reduced") -> Any:
@@ -171,7 +171,7 @@ def _svd(xp: Namespace, g: Any, y: Any) -> Any:
 def svd_(xp: Namespace, x: Array, *, full_matrices: bool = True) -> tuple[Array, Array, Array]:
     """`svd` without names."""
     check_matrices(xp, "svd", x)
-    return tuple(xp.linalg.svd(x, full_matrices=full_matrices))  # type: ignore[return-value]
+    return tuple(xp.linalg.svd(x, full_matrices=full_matrices))
 
 
 def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:

@@ -1,7 +1,7 @@
-"""Discrete Fourier transforms, under numpy.fft's names.
+"""The transforms.
 
 Every one is linear, so its derivative is its adjoint: the transform the other way, scaled by the
-other norm.  float32 gives complex64.
+other norm.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import Array, Namespace, current_backend
+from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.complexes import conj
+from autograd_gpu.ops.elementwise import add
 from autograd_gpu.ops.linalg.common import arrays_of, raw, variable
-from autograd_gpu.ops.shape import roll
 from autograd_gpu.primitive import primitive
-from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
 
 Axes = int | Sequence[int] | None
@@ -132,7 +131,7 @@ def _transform(
     if not axes:
         if one or kind in ("rfft", "irfft"):
             raise ValueError(f"{op}: at least one axis is needed")
-        return x + 0j
+        return add(x, 0j)
     sizes = [x.shape[axis] for axis in axes]
     if kind == "irfft":
         sizes[-1] = 2 * (sizes[-1] - 1)
@@ -166,7 +165,7 @@ def fft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = "backwa
     `norm` says what is divided by: "backward" nothing here and n in the inverse, "forward" the
     other way round, "ortho" sqrt(n) in both.
 
-    >>> fft(Variable([1.0, 2.0])).real().tolist()
+    >>> fft(Variable([1.0, 2.0])).real.tolist()
     [3.0, -1.0]
     """
     return _transform("fft", "fft", x, _one(n), axis, norm, one=True)
@@ -241,54 +240,6 @@ def rfft2(x: Any, s: Any = None, axes: Axes = (-2, -1), norm: str | None = "back
 def irfft2(x: Any, s: Any = None, axes: Axes = (-2, -1), norm: str | None = "backward") -> Variable:
     """`irfftn` over two axes."""
     return _transform("irfft", "irfft2", x, s, axes, norm)
-
-
-def fftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Variable:
-    """The frequencies of the bins of `fft`, for samples `d` apart: 0, 1, ..., -2, -1 over n d.
-
-    >>> fftfreq(4).tolist()
-    [0.0, 0.25, -0.5, -0.25]
-    """
-    return _frequencies([*range((n - 1) // 2 + 1), *range(-(n // 2), 0)], n, d, dtype, device)
-
-
-def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -> Variable:
-    """The frequencies of the bins of `rfft`, for samples `d` apart.
-
-    >>> rfftfreq(4).tolist()
-    [0.0, 0.25, 0.5]
-    """
-    return _frequencies(list(range(n // 2 + 1)), n, d, dtype, device)
-
-
-def _frequencies(bins: list[int], n: int, d: float, dtype: Any, device: Any) -> Variable:
-    values = [k / (n * d) for k in bins]
-    xp = current_backend().xp
-    return Variable(xp.asarray(values, dtype=dtype or get_default_dtype(), device=device))
-
-
-def fftshift(x: Any, axes: Axes = None) -> Variable:
-    """The zero frequency moved to the middle of `axes`, by default of all.
-
-    >>> fftshift(fftfreq(4)).tolist()
-    [-0.5, -0.25, 0.0, 0.25]
-    """
-    x = variable(x)
-    axes = _axes(x, axes)
-    return roll(x, tuple([x.shape[axis] // 2 for axis in axes]), axes)
-
-
-def ifftshift(x: Any, axes: Axes = None) -> Variable:
-    """The inverse of `fftshift`."""
-    x = variable(x)
-    axes = _axes(x, axes)
-    return roll(x, tuple([-(x.shape[axis] // 2) for axis in axes]), axes)
-
-
-def _axes(x: Variable, axes: Axes) -> tuple[int, ...]:
-    if axes is None:
-        return tuple(range(x.ndim))
-    return (axes,) if isinstance(axes, int) else tuple(axes)
 
 
 def _one(n: int | None) -> tuple[int] | None:
