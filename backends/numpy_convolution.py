@@ -75,7 +75,7 @@ class _Layout:
         return flat, inside
 
     def columns(self, x: Array, *, joined: bool = False) -> Array:
-        """The unfolded images `x` [n, C, H, W]; joined, they lie side by side: [rows, n * length]."""
+        """The unfolded images `x` [n, C, H, W]; joined, side by side: [rows, n * length]."""
         n = len(x)
         if self.is_plain and x.dtype == self.dtype and not joined:
             return x.reshape(n, self.groups, self.rows, self.length)

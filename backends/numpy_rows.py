@@ -20,11 +20,11 @@ BLOCK = 1 << 17
 
 
 def _block_rows(n: int, width: int) -> int:
-    return min(n, max(1, BLOCK // max(1, width)))
+    return max(1, min(n, BLOCK // max(1, width)))
 
 
 def _blocks(n: int, rows: int) -> Iterator[slice]:
-    return (slice(i, min(i + rows, n)) for i in range(0, n, rows or 1))
+    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
 
 
 def _squares(x: Array) -> Array:

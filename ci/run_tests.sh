@@ -18,3 +18,4 @@ bin=$venv/bin
 "$bin/mypy"
 "$bin/lint-imports"
 "$bin/python" -m pytest -n 2 "$@"
+[ -n "$emulated" ] || "$bin/python" -m pytest -n 2 --cupy-on-cpu -k cupy "$@"

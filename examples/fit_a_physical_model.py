@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 import autograd_gpu as ag
 
 mpl.use("Agg")  # draws into files, also where there is no screen
-import matplotlib.pyplot as plt  # noqa: E402
+import matplotlib.pyplot as plt
 
 NAMES = ["amplitude", "damping", "frequency", "phase"]
 TRUE = np.array([1.5, 0.25, 2.8, 0.4])

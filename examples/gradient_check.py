@@ -1,6 +1,6 @@
 """Compare derivatives with central differences: a right one, a wrong one, a whole network.
 
-    python examples/gradient_check.py
+python examples/gradient_check.py
 """
 
 import numpy as np

@@ -1,6 +1,6 @@
 """The same function on every backend of this machine, and an array moved from one to another.
 
-    python examples/switch_backends.py
+python examples/switch_backends.py
 """
 
 import numpy as np

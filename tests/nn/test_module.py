@@ -1,0 +1,309 @@
+"""Modules: the tree, modes, state, hooks, repr; initial values."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import autograd_gpu as ag
+from autograd_gpu import nn
+from autograd_gpu.nn import init
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.first = nn.Linear(3, 4)
+        self.rest = nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 2, bias=False)])
+        self.scale = nn.Parameter([1.0])
+        self.register_buffer("shift", ag.Variable([0.5]))
+        self.register_buffer("scratch", ag.Variable([0.5]), persistent=False)
+
+    def forward(self, x):
+        x = self.first(x)
+        for layer in self.rest:
+            x = layer(x)
+        return x * self.scale + self.shift
+
+
+NAMES = [
+    "scale", "first.weight", "first.bias", "rest.0.weight", "rest.0.bias", "rest.1.weight"
+]  # fmt: skip
+
+
+def test_names():
+    net = Net()
+    assert [name for name, _ in net.named_parameters()] == NAMES
+    assert [name for name, _ in net.named_buffers()] == ["shift", "scratch"]
+    assert [name for name, _ in net.named_modules()] == ["", "first", "rest", "rest.0", "rest.1"]
+    assert [name for name, _ in net.named_children()] == ["first", "rest"]
+    assert sorted(net.state_dict()) == sorted([*NAMES, "shift"])
+    assert all(isinstance(x, nn.Parameter) and x.requires_grad for x in net.parameters())
+
+
+def test_a_shared_parameter_is_listed_once():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    net[1].weight = net[0].weight
+    assert len(list(net.parameters())) == 3
+    assert len(net.state_dict()) == 4
+
+
+def test_attributes():
+    net = Net()
+    with pytest.raises(TypeError, match=r"change its \.value"):
+        net.scale = 3.0
+    net.scale = nn.Parameter([2.0])
+    assert net.scale.tolist() == [2.0]
+    del net.scale
+    with pytest.raises(AttributeError, match="no attribute 'scale'"):
+        net.scale  # noqa: B018
+
+    class Early(nn.Module):
+        def __init__(self):
+            self.layer = nn.Linear(1, 1)
+
+    with pytest.raises(AttributeError, match="super"):
+        Early()
+    with pytest.raises(NotImplementedError, match="Module defines no forward"):
+        nn.Module()(1)
+
+
+def test_modes_freezing_and_gradients():
+    net = Net()
+    assert net.training
+    net.eval()
+    assert not any(module.training for module in net.modules())
+    net.train()
+    ag.sum(net(np.ones((2, 3), "float32"))).backward()
+    assert all(x.grad is not None for x in net.parameters())
+    net.zero_grad()
+    assert all(x.grad is None for x in net.parameters())
+    net.requires_grad_(False)
+    assert not net(np.ones((2, 3), "float32")).requires_grad
+
+
+def test_state_dict_round_trip():
+    source, target = Net(), Net()
+    x = np.ones((2, 3), "float32")
+    assert (source(x).value != target(x).value).any()
+    state = source.state_dict()
+    assert target.load_state_dict(state) == ([], [])
+    np.testing.assert_array_equal(source(x).value, target(x).value)
+    state["scale"][:] = 7
+    assert source.scale.item() == target.scale.item() == 1
+
+
+def test_load_state_dict_says_what_is_wrong_and_changes_nothing():
+    net = Net()
+    state = net.state_dict()
+    before = net.first.weight.value.copy()
+    state["first.weight"] = state["first.weight"] + 1
+    with pytest.raises(ValueError, match=r"missing: scale; unexpected: other"):
+        net.load_state_dict(
+            {"other": state["scale"], **{k: v for k, v in state.items() if k != "scale"}}
+        )
+    with pytest.raises(ValueError, match=r"scale has shape \[2\], here it is \[1\]"):
+        net.load_state_dict({**state, "scale": np.ones(2)})
+    np.testing.assert_array_equal(net.first.weight.value, before)
+    missing, unexpected = net.load_state_dict({"scale": [3.0], "other": [1.0]}, strict=False)
+    assert net.scale.item() == 3
+    assert set(missing) == {*NAMES, "shift"} - {"scale"}
+    assert unexpected == ["other"]
+
+
+def test_copies_and_pickles():
+    net = Net()
+    x = np.ones((2, 3), "float32")
+    for other in (copy.deepcopy(net), pickle.loads(pickle.dumps(net))):
+        assert isinstance(other.scale, nn.Parameter)
+        np.testing.assert_array_equal(other(x).value, net(x).value)
+        assert other.scale is not net.scale
+
+
+def test_to_a_dtype_leaves_integers_alone():
+    net = Net()
+    net.register_buffer("count", np.array([3]))
+    net.to("float64")
+    assert {x.dtype.name for x in net.parameters()} == {"float64"}
+    assert net.shift.dtype == np.float64
+    assert net.count.dtype == np.int64
+    loss = ag.sum(net(np.ones((2, 3))))
+    loss.backward()
+    assert net.scale.grad.dtype == np.float64
+
+
+def test_to_a_backend(backend):
+    with ag.use_backend("numpy"):
+        net = Net()
+    expected = net(np.ones((2, 3), "float32")).value
+    net.to(backend)
+    y = net(ag.Variable(np.ones((2, 3), "float32")).to(backend))
+    np.testing.assert_allclose(y.numpy(), expected, rtol=1e-6)
+    ag.sum(y).backward()
+    assert type(net.scale.grad) is type(net.scale.value)
+    net.cpu()
+    assert isinstance(net.scale.value, np.ndarray)
+    assert isinstance(net.scale.grad, np.ndarray)
+
+
+def test_hooks():
+    net = nn.Linear(2, 2)
+    seen = []
+    before = net.register_forward_pre_hook(lambda module, args: seen.append(args))
+    after = net.register_forward_hook(lambda module, args, result: result * 0.0)
+    assert not net(np.ones((1, 2), "float32")).value.any()
+    assert len(seen) == 1
+    before.remove()
+    after.remove()
+    assert net(np.ones((1, 2), "float32")).value.any()
+    assert len(seen) == 1
+
+
+def test_apply_visits_children_first():
+    visited = []
+    net = Net()
+    assert net.apply(lambda module: visited.append(module)) is net
+    assert visited[-1] is net
+    assert len(visited) == 5
+
+
+def test_repr():
+    net = nn.Sequential(nn.Conv2d(1, 2, 3, padding=1), nn.Sequential(nn.ReLU(), nn.Dropout(0.1)))
+    assert repr(net) == (
+        "Sequential(\n"
+        "  (0): Conv2d(1, 2, kernel_size=(3, 3), stride=(1, 1), padding=(1, 1))\n"
+        "  (1): Sequential(\n"
+        "    (0): ReLU()\n"
+        "    (1): Dropout(p=0.1)\n"
+        "  )\n"
+        ")"
+    )
+
+
+def test_containers():
+    net = nn.Sequential({"a": nn.Linear(1, 2), "b": nn.ReLU()})
+    assert [name for name, _ in net.named_children()] == ["a", "b"]
+    assert len(net) == 2
+    assert isinstance(net[-1], nn.ReLU)
+    assert len(net[:1]) == 1
+    net.append(nn.Linear(2, 1))
+    assert net([[1.0]]).shape == (1, 1)
+    with pytest.raises(TypeError, match="holds Modules, not function"):
+        nn.Sequential(ag.relu)
+    parameters = nn.ParameterList([[1.0], [2.0]])
+    assert [x.item() for x in parameters] == [1, 2]
+
+
+X = np.random.default_rng(0).standard_normal((4, 6, 8, 8)).astype("float32")
+LAYERS = {
+    "conv": (nn.Conv2d, (6, 4, 3), {"padding": "same", "groups": 2}),
+    "max pool": (nn.MaxPool2d, (2,), {}),
+    "avg pool": (nn.AvgPool2d, (2,), {"ceil_mode": True}),
+    "adaptive": (nn.AdaptiveAvgPool2d, (3,), {}),
+    "batch norm": (nn.BatchNorm2d, (6,), {}),
+    "group norm": (nn.GroupNorm, (3, 6), {}),
+    "layer norm": (nn.LayerNorm, ((8, 8),), {}),
+    "layer norm without bias": (nn.LayerNorm, (8,), {"bias": False}),
+    "rms norm": (nn.RMSNorm, (8,), {}),
+    "linear": (nn.Linear, (8, 3), {}),
+    "dropout": (nn.Dropout2d, (0.5,), {}),
+    "gelu": (nn.GELU, (), {"approximate": "tanh"}),
+    "leaky": (nn.LeakyReLU, (0.1,), {}),
+    "softmax": (nn.Softmax, (1,), {}),
+    "identity": (nn.Identity, (), {}),
+    "flatten": (nn.Flatten, (), {}),
+}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layers(backend, name):
+    kind, args, options = LAYERS[name]
+    ag.manual_seed(0)
+    layer = kind(*args, **options)
+    x = ag.Variable(X).to(backend).detach()
+    x.requires_grad = True
+    y = layer(x)
+    assert y.dtype == "float32"
+    assert type(y.value) is type(x.value)
+    ag.sum(y * y).backward()
+    assert all(p.grad is not None and p.grad.dtype == "float32" for p in layer.parameters())
+    assert kind.__name__ in repr(layer)
+    with ag.use_backend("numpy"):
+        ag.manual_seed(0)
+        same = kind(*args, **options)
+    np.testing.assert_allclose(same(ag.Variable(X)).value, y.numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["CrossEntropyLoss", "NLLLoss"])
+def test_losses_as_modules(name):
+    loss = getattr(nn, name)(ignore_index=1)
+    y = loss(ag.log_softmax(X[:, :, 0, 0]), [0, 1, 2, 3])
+    expected = nn.functional.cross_entropy(X[:, :, 0, 0], [0, 1, 2, 3], ignore_index=1)
+    assert y.item() == pytest.approx(expected.item(), rel=1e-5)
+    with pytest.raises(TypeError, match="unknown"):
+        nn.MSELoss(size_average=True)
+
+
+def test_embedding_layer():
+    layer = nn.Embedding(5, 3, padding_idx=0)
+    assert not layer.weight.value[0].any()
+    assert layer([1, 2]).shape == (2, 3)
+
+
+def test_initial_values_are_the_same_on_every_backend(backend):
+    ag.manual_seed(1)
+    layer = nn.Linear(4, 3)
+    with ag.use_backend("numpy"):
+        ag.manual_seed(1)
+        same = nn.Linear(4, 3)
+    np.testing.assert_array_equal(layer.weight.numpy(), same.weight.value)
+    a, b = (nn.Linear(4, 3, generator=ag.Generator(9)).weight for _ in range(2))
+    np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+
+@pytest.mark.parametrize(
+    ("function", "std"),
+    [
+        (lambda x: init.kaiming_uniform_(x, nonlinearity="relu"), (2 / 300) ** 0.5),
+        (lambda x: init.kaiming_normal_(x, mode="fan_out"), (2 / 200) ** 0.5),
+        (init.xavier_uniform_, (2 / 500) ** 0.5),
+        (lambda x: init.xavier_normal_(x, gain=2), 2 * (2 / 500) ** 0.5),
+        (lambda x: init.uniform_(x, -1, 1), 3**-0.5),
+        (lambda x: init.normal_(x, 0, 0.3), 0.3),
+        (lambda x: init.orthogonal_(x), 300**-0.5),
+    ],
+)
+def test_spread_of_initial_values(function, std):
+    x = nn.Parameter(np.empty((200, 300), "float32"))
+    assert function(x) is x
+    assert x.dtype == np.float32
+    assert x.value.std() == pytest.approx(std, rel=0.03)
+    assert x.value.mean() == pytest.approx(0, abs=0.03 * std)
+
+
+def test_other_initial_values():
+    x = nn.Parameter(np.empty((3, 5)))
+    assert (init.ones_(x).value == 1).all()
+    assert (init.zeros_(x).value == 0).all()
+    np.testing.assert_array_equal(init.eye_(x).value, np.eye(3, 5))
+    init.orthogonal_(x)
+    np.testing.assert_allclose(x.value @ x.value.T, np.eye(3), atol=1e-12)
+    with pytest.raises(ValueError, match="two axes"):
+        init.kaiming_uniform_(nn.Parameter([1.0]))
+    with pytest.raises(ValueError, match="no gain"):
+        init.calculate_gain("cosine")
+
+
+def test_a_network_passes_the_gradient_check():
+    ag.manual_seed(0)
+    net = nn.Sequential(
+        nn.Conv2d(1, 2, 3, padding=1), nn.BatchNorm2d(2), nn.Tanh(), nn.AvgPool2d(2), nn.Flatten(),
+        nn.Linear(8, 3),
+    )  # fmt: skip
+    x = np.random.default_rng(0).standard_normal((3, 1, 4, 4))
+
+    def loss():
+        return nn.functional.cross_entropy(net(x), [0, 1, 2])
+
+    assert ag.grad_check_variables(loss, list(net.parameters()))

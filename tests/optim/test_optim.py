@@ -1,0 +1,213 @@
+"""Optimisers: PyTorch's steps, groups, state, and what they leave alone."""
+
+import numpy as np
+import pytest
+
+import autograd_gpu as ag
+from autograd_gpu import optim
+
+CASES = {
+    "sgd": (optim.SGD, {"lr": 0.1}),
+    "momentum": (optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.1, "weight_decay": 0.01}),
+    "nesterov": (optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    "adam": (optim.Adam, {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.1}),
+    "adamw": (optim.AdamW, {"lr": 0.1, "weight_decay": 0.1}),
+}
+
+
+@pytest.fixture(params=["numpy", "cupy"])
+def backend(request):
+    if request.param not in ag.available_backends():
+        pytest.skip("no GPU and not run with --cupy-on-cpu")
+    return request.param
+
+
+def parameters(backend="numpy"):
+    rng = np.random.default_rng(0)
+    made = []
+    for shape in ((3, 4), (4,), ()):
+        x = ag.Variable(np.asarray(rng.standard_normal(shape))).to(backend).detach()
+        x.requires_grad = True
+        made.append(x)
+    return made
+
+
+def loss(params):
+    a, b, c = params
+    return ag.sum((a * b) ** 2) + ag.sum(ag.sin(b) * c)
+
+
+def train(params, optimizer, steps):
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss(params).backward()
+        optimizer.step()
+
+
+def by_hand(name, x, g, state, options):
+    """One step, by the definitions in PyTorch's documentation."""
+    lr, decay = options["lr"], options.get("weight_decay", 0.0)
+    if name.startswith("adam"):
+        state["n"] = n = state.get("n", 0) + 1
+        b1, b2 = options.get("betas", (0.9, 0.999))
+        if name == "adamw":
+            x = x * (1 - lr * decay)
+        else:
+            g = g + decay * x
+        state["m"] = b1 * state.get("m", 0) + (1 - b1) * g
+        state["v"] = b2 * state.get("v", 0) + (1 - b2) * g * g
+        m, v = state["m"] / (1 - b1**n), state["v"] / (1 - b2**n)
+        return x - lr * m / (np.sqrt(v) + 1e-8)
+    g = g + decay * x
+    momentum = options.get("momentum", 0)
+    if momentum:
+        keep = 1 - options.get("dampening", 0)
+        state["b"] = momentum * state["b"] + keep * g if "b" in state else g
+        g = g + momentum * state["b"] if options.get("nesterov") else state["b"]
+    return x - lr * g
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps_by_definition(backend, name):
+    kind, options = CASES[name]
+    params = parameters(backend)
+    optimizer = kind(params, **options)
+    expected, states = [x.numpy() for x in params], [{} for _ in params]
+    for _ in range(4):
+        train(params, optimizer, 1)
+        leaves = [ag.Variable(np.asarray(x), True) for x in expected]
+        loss(leaves).backward()
+        expected = [
+            by_hand(name, x, leaf.grad, state, options)
+            for x, leaf, state in zip(expected, leaves, states, strict=True)
+        ]
+        for x, value in zip(params, expected, strict=True):
+            np.testing.assert_allclose(x.numpy(), value, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_steps_of_pytorch(name):
+    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
+    kind, options = CASES[name]
+    params = parameters()
+    tensors = [torch.tensor(x.value, requires_grad=True) for x in params]
+    theirs = getattr(torch.optim, kind.__name__)(tensors, **options)
+    optimizer = kind(params, **options)
+    for _ in range(5):
+        train(params, optimizer, 1)
+        theirs.zero_grad()
+        a, b, c = tensors
+        (((a * b) ** 2).sum() + (torch.sin(b) * c).sum()).backward()
+        theirs.step()
+    for x, tensor in zip(params, tensors, strict=True):
+        np.testing.assert_allclose(x.value, tensor.detach().numpy(), rtol=1e-7)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_state_goes_on_where_it_was_saved(name):
+    kind, options = CASES[name]
+    params = parameters()
+    optimizer = kind(params, **options)
+    train(params, optimizer, 3)
+    state = optimizer.state_dict()
+    others = [ag.Variable(x.value.copy(), True) for x in params]
+    other = kind(others, lr=7.0)
+    other.load_state_dict(state)
+    train(params, optimizer, 2)
+    train(others, other, 2)
+    for x, y in zip(params, others, strict=True):
+        np.testing.assert_array_equal(x.value, y.value)
+    with pytest.raises(ValueError, match=r"groups of \[3\] parameters, here are \[1\]"):
+        kind(others[:1], lr=1.0).load_state_dict(state)
+
+
+def test_groups():
+    a, b, c = parameters()
+    optimizer = optim.SGD([{"params": [a], "lr": 0.5}, {"params": [b, c]}], lr=0.0)
+    before = [x.value.copy() for x in (a, b, c)]
+    train([a, b, c], optimizer, 1)
+    assert (a.value != before[0]).any()
+    np.testing.assert_array_equal(b.value, before[1])
+    assert "group 1: 2 parameters" in repr(optimizer)
+
+
+def test_a_step_changes_nobody_elses_array():
+    array = np.ones(3)
+    x = ag.Variable(array, requires_grad=True)
+    y = x * x
+    optimizer = optim.SGD([x], lr=0.1)
+    x.grad = np.ones(3)
+    optimizer.step()
+    assert array.tolist() == [1, 1, 1]
+    assert x.tolist() == [0.9, 0.9, 0.9]
+    x.zero_grad()
+    y.backward(np.ones(3))
+    assert x.grad.tolist() == [2, 2, 2]  # of the value at the time of the product
+
+
+def test_a_step_works_in_place_where_it_can():
+    x = ag.Variable(np.ones(3) * 1, requires_grad=True)
+    optimizer = optim.SGD([x], lr=0.1)
+    x.grad = np.ones(3)
+    optimizer.step()
+    address = x.value.ctypes.data
+    optimizer.step()
+    assert x.value.ctypes.data == address
+
+
+def test_parameters_without_gradient_stay():
+    a, b, _ = parameters()
+    optimizer = optim.Adam([a, b])
+    a.grad = np.ones((3, 4))
+    before = b.value.copy()
+    optimizer.step()
+    np.testing.assert_array_equal(b.value, before)
+
+
+def test_what_is_refused():
+    a, b, _ = parameters()
+    for wrong, error, message in [
+        ([], ValueError, "no parameters"),
+        ([a, a], ValueError, "twice"),
+        ([a * 1.0], ValueError, "leaf"),
+        ([np.ones(3)], TypeError, "Variable"),
+        (a, TypeError, "sequence"),
+        ([{"params": [a], "rate": 1}], TypeError, "rate"),
+    ]:
+        with pytest.raises(error, match=message):
+            optim.SGD(wrong)
+    with pytest.raises(ValueError, match="lr"):
+        optim.SGD([a], lr=-1)
+    with pytest.raises(ValueError, match="nesterov"):
+        optim.SGD([a], nesterov=True)
+    with pytest.raises(ValueError, match="betas"):
+        optim.Adam([b], betas=(0.9, 1.0))
+
+
+def test_clipping(backend):
+    a, b, c = parameters(backend)
+    loss([a, b, c]).backward()
+    grads = [ag.Variable(x.grad).numpy() for x in (a, b, c)]
+    norm = np.sqrt(sum((g**2).sum() for g in grads))
+    assert float(optim.clip_grad_norm_([a, b, c], norm * 2)) == pytest.approx(norm)
+    np.testing.assert_allclose(ag.Variable(a.grad).numpy(), grads[0])
+    optim.clip_grad_norm_([a, b, c], norm / 2)
+    np.testing.assert_allclose(ag.Variable(b.grad).numpy(), grads[1] / 2, rtol=1e-5)
+    optim.clip_grad_value_([a, b, c], 0.01)
+    assert np.abs(ag.Variable(a.grad).numpy()).max() <= 0.01
+
+
+def test_schedules():
+    x = ag.Variable([1.0], True)
+    optimizer = optim.SGD([x], lr=1.0)
+    schedule = optim.StepLR(optimizer, 2, 0.1)
+    rates = []
+    for _ in range(5):
+        rates.append(optimizer.param_groups[0]["lr"])
+        schedule.step()
+    assert rates == pytest.approx([1, 1, 0.1, 0.1, 0.01])
+    optimizer = optim.SGD([x], lr=2.0)
+    cosine = optim.CosineAnnealingLR(optimizer, 4)
+    for _ in range(2):
+        cosine.step()
+    assert optimizer.param_groups[0]["lr"] == pytest.approx(1.0)
