@@ -15,7 +15,7 @@ from autograd_gpu.accumulation import HELD_AND_NAMED, added, commit, finish_leaf
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
-from autograd_gpu.modes import anomaly, enable_grad
+from autograd_gpu.modes import anomaly, enable_grad, watching
 from autograd_gpu.variable import Variable
 
 _NOTHING: Mapping[Node, Edges] = {}
@@ -50,10 +50,16 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     >>> x.grad
     array([ 3., 30.], dtype=float32)
     """
-    node = _root_node(root)
-    seed = _seed(root, grad, False)
-    counts = _count_all([node])
-    _run([node], [seed], {}, counts, _NOTHING, {}, retain_graph, False)
+    node = root.grad_fn or _root_node(root)
+    value = root.value
+    if (
+        grad.__class__ is not value.__class__
+        or grad.shape != value.shape
+        or grad.dtype is not value.dtype
+    ):
+        grad = _seed(root, grad, False)
+    counts = _count_all(node)
+    _run([node], [grad], {}, counts, _NOTHING, {}, retain_graph, False)
 
 
 def gradients(
@@ -124,10 +130,10 @@ def gradients(
 # Phase one ------------------------------------------------------------------------------------
 
 
-def _count_all(roots: list[Node]) -> dict[Node, int]:
-    """For every node beneath `roots` the number of edges that lead into it."""
-    counts = dict.fromkeys(roots, 0)
-    stack = list(roots)
+def _count_all(root: Node) -> dict[Node, int]:
+    """For every node beneath `root` the number of edges that lead into it."""
+    counts = {root: 0}
+    stack = [root]
     while stack:
         node = stack.pop()
         if node.shape is None:
@@ -198,7 +204,7 @@ def _run(
     """
     leaves: list[AccumulateGrad] = []
     finished: list[Gradient] = []
-    check_nan = anomaly.get()
+    check_nan = bool(watching) and anomaly.get()
     node = None
     grads: Any
     old: Any
@@ -248,9 +254,10 @@ def _run(
                 if edge in slots:
                     if grad is not None:
                         old = slots[edge]
+                        kind = old.__class__
                         if (
                             getrefcount(old) == HELD_AND_NAMED
-                            and old.__class__ in BACKENDS
+                            and kind in BACKENDS
                             and old.base is None
                         ):
                             old += grad  # nothing else holds this buffer
@@ -297,13 +304,6 @@ def _root_node(root: Any) -> Node:
 
 def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     value = root.value
-    if (
-        grad.__class__ is value.__class__
-        and not create_graph
-        and grad.shape == value.shape
-        and grad.dtype == value.dtype
-    ):
-        return grad
     if grad is None:
         if value.size != 1 or value.dtype.kind == "c":
             raise RuntimeError(
