@@ -183,7 +183,7 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     Vectors are free to turn among those with one singular value, and complex ones have a free
     phase; the gradient is for losses that do not depend on that.  Singular values that are equal,
     or zero, but for rounding count as such, and the gradient stays finite: right for losses of
-    singular values, of spans of vectors and of `U @ Vh`, and for `(U * h(S)) @ Vh` as `eigh` has it.
+    singular values, of spans of vectors and of `U @ Vh`, and of `(U * h(S)) @ Vh` as in `eigh`.
 
     >>> svd(Variable([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
     [4.0, 3.0]
