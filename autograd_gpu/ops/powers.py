@@ -12,8 +12,11 @@ NUMBERS = (int, float)
 
 
 def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
-    """x ** exponent, without the slow pow where a few products or a root do."""
-    if x.dtype.kind in "fc":
+    """x ** exponent, without the slow pow where a few products or a root do.
+
+    Recorded it is a power, since x * sqrt(x) has no derivative at 0.
+    """
+    if not isinstance(x, Variable) and x.dtype.kind in "fc":
         if exponent == 2:
             return xp.square(x)
         if exponent == 1:
