@@ -55,7 +55,7 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
 def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """log(sum(exp(x))) over `axis`; of nothing but -inf it is -inf, with gradient 0."""
     largest = x.max(axis, None, True)
-    total = _total(xp.exp(x - xp.where(largest == -math.inf, 0, largest)), axis)
+    total = _total(xp.exp(x - xp.where(xp.isinf(largest), 0, largest)), axis)
     # The largest element alone adds 1, unless all are -inf.
     y = xp.log(xp.maximum(total, 1)) + largest
     return y if keepdims else xp.squeeze(y, axis=_axes(x, axis))

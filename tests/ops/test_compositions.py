@@ -137,3 +137,8 @@ def test_large_arrays_are_computed_in_blocks_with_the_same_result():
         rows = [part.numpy() for part in parts]
         np.testing.assert_allclose(whole.numpy(), rows, rtol=1e-13)
         np.testing.assert_allclose(f(large.T).numpy(), whole.numpy().T, rtol=1e-13)
+
+
+def test_logsumexp_of_an_infinity_is_infinite():
+    x = np.array([[1.0, np.inf], [np.inf, np.inf], [-np.inf, np.inf], [1.0, -np.inf]])
+    np.testing.assert_array_equal(ag.logsumexp(x, axis=1).numpy(), [np.inf, np.inf, np.inf, 1.0])
