@@ -128,12 +128,15 @@ class AccumulateGrad(Node):
 
 
 def gradient_edge(x: Variable) -> Node | None:
-    """The Node that receives the gradient of `x`, or None if `x` does not require one."""
+    """The Node that receives the gradient of `x`, or None if `x` does not require one.
+
+    A leaf has one as long as that is in use, and another after a `.value` of another kind.
+    """
     node = x.grad_fn
     if node is None and x._requires_grad:
         known = x._accumulator
         node = known() if known is not None else None
-        if node is None:
+        if node is None or node.shape != x.value.shape or node.dtype != x.value.dtype:
             # Written out: a constructor's call would cost as much as the rest.
             node = AccumulateGrad()
             node.variable = x
