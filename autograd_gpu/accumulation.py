@@ -6,7 +6,7 @@ import threading
 from sys import getrefcount
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
+from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import Gradient, Node
 from autograd_gpu.hooks import replaced
@@ -68,7 +68,8 @@ def finish_leaf(
     variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
     if variable._hooks:
         for hook in tuple(variable._hooks):
-            g = replaced(g, hook(g), node, "a hook on the leaf of")
+            which = "a leaf" if variable.name is None else f"the leaf {variable.name!r}"
+            g = replaced(g, hook(g), node, f"a hook on {which}")
     if captured:
         if node in captured:
             captured[node] = g
@@ -89,15 +90,61 @@ def commit(leaves: dict[Node, Gradient]) -> None:
     with _lock:
         for node in leaves:
             variable: Variable = node.variable  # type: ignore[attr-defined]
-            if variable.grad is None:
-                if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
-                    variable.grad = leaves[node]
-                else:
-                    variable.grad = leaves[node].copy()
-            elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
-                variable.grad += leaves[node]
-            else:
-                variable.grad = backend_of(leaves[node]).asarray(variable.grad + leaves[node])
+            if variable.grad is not None:
+                _require_fit(variable, leaves[node])
+        for node in leaves:
+            variable = node.variable  # type: ignore[attr-defined]
+            _add(variable, leaves, node)
             if variable._post_hooks:
                 for hook in tuple(variable._post_hooks):
                     hook(variable)
+
+
+def keep(kept: dict[Node, Gradient]) -> None:
+    """Add the gradients of results into the `.grad` of those that retain one (retain_grad)."""
+    with _lock:
+        for node in kept:
+            for reference in node.hooks.keep_for if node.hooks is not None else ():
+                variable = reference()
+                if variable is not None:
+                    if variable.grad is not None:
+                        _require_fit(variable, kept[node])
+                    _add(variable, kept, node)
+
+
+def take_over(captured: dict[Node, Gradient], key: Any) -> Variable | None:
+    """The gradient in a slot as a Variable whose array nothing else holds."""
+    if captured[key].__class__ not in BACKENDS:  # a Variable already, or None
+        return captured[key]  # type: ignore[no-any-return]
+    if getrefcount(captured[key]) == ALONE and captured[key].base is None:
+        return Variable(captured[key])
+    return Variable(captured[key].copy())
+
+
+def _add(variable: Variable, gradients: dict[Node, Gradient], key: Node) -> None:
+    """Add into `.grad`; only `gradients[key]` may touch the array here: a name would count."""
+    if variable.grad is None:
+        if getrefcount(gradients[key]) == ALONE and gradients[key].base is None:
+            variable.grad = gradients[key]
+        else:
+            variable.grad = gradients[key].copy()
+    elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
+        variable.grad += gradients[key]
+    else:
+        variable.grad = backend_of(gradients[key]).asarray(variable.grad + gradients[key])
+
+
+def _require_fit(variable: Variable, g: Array) -> None:
+    """A `.grad` that the user has set is one that a gradient can be added to."""
+    grad: Array = variable.grad
+    which = "a leaf's" if variable.name is None else f"{variable.name!r}'s"
+    if grad.__class__ is not g.__class__ or grad.dtype.kind != g.dtype.kind:
+        found = f"{grad.dtype} {type(grad).__name__}" if hasattr(grad, "dtype") else type(grad)
+        raise TypeError(
+            f"{which} .grad is a {found}, to which no {g.dtype} {type(g).__name__} can be added"
+        )
+    if grad.shape != g.shape:
+        raise ValueError(
+            f"{which} .grad has shape {grad.shape}, to which no gradient of shape {g.shape} can be "
+            f"added"
+        )
