@@ -95,6 +95,15 @@ class Node:
         if all(other() is not variable() for other in keep):
             keep.append(variable)
 
+    def stop_keeping(self, variable: Variable) -> bool:
+        """Undo `keep_gradient_for`; whether there was anything to undo."""
+        keep = self.hooks.keep_for if self.hooks is not None else []
+        for i, other in enumerate(keep):
+            if other() is variable:
+                del keep[i]
+                return True
+        return False
+
     def _own_hooks(self) -> Hooks:
         if self.hooks is None:
             self.hooks = Hooks()
