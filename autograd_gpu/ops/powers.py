@@ -61,7 +61,10 @@ def _power_a(xp: Namespace, g: Any, a: Any, b: Any) -> Any:
 
 
 def _power_b(xp: Namespace, g: Any, a: Any, y: Any) -> Any:
-    return g * xp.conj(y * xp.log(xp.where(a == 0, 1, a)))
+    base = xp.where(a == 0, 1, a)
+    if y.dtype.kind == "c":  # of a negative number too
+        base = xp.astype(base, y.dtype)
+    return g * xp.conj(y * xp.log(base))
 
 
 @primitive(a=_power_a, b=_power_b)

@@ -66,3 +66,8 @@ def test_higher_derivatives_at_zero_of_powers_that_a_root_computes(exponent):
     for _ in range(int(exponent)):
         g = ag.gradients(g, x, create_graph=True)
         np.testing.assert_array_equal(g.numpy(), 0)
+
+
+def test_a_complex_power_of_negative_numbers():
+    a, b = np.array([-1.5, 2.0]), np.array([0.5 + 1j, 1 - 2j])
+    ag.grad_check(lambda a, b: a**b, [a, b], order=2)
