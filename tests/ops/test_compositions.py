@@ -153,3 +153,13 @@ def test_softmax_and_relatives_of_complex_numbers(name):
     if name in want:
         np.testing.assert_allclose(y, want[name], rtol=1e-12)
     ag.grad_check(lambda x: getattr(ag, name)(x, axis=1), [x], order=2)
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "softplus", "logsigmoid", "mish"])
+def test_what_goes_by_the_order_of_numbers_refuses_complex_ones(name):
+    with pytest.raises(TypeError, match="complex"):
+        getattr(ag, name)(np.array([1 + 1j]))
+
+
+def test_silu_of_complex_numbers():
+    ag.grad_check(ag.silu, [np.array([0.3 + 1j, -0.5 - 0.2j])], order=2)
