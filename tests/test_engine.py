@@ -49,7 +49,7 @@ def test_next_functions_are_the_inputs_nodes():
 def test_counts_are_the_edges_into_each_node():
     a, b = leaf(2.0), leaf(3.0)
     y = a * b + a
-    counts = _count_all([y.grad_fn])
+    counts = _count_all(y.grad_fn)
     assert counts[y.grad_fn] == 0
     assert counts[gradient_edge(a)] == 2
     assert counts[gradient_edge(b)] == 1
