@@ -223,6 +223,8 @@ def _run(
             if g is None:  # the inputs wait for one contribution less all the same
                 grads = (None,) * len(edges)
                 cls = None
+                if not retain:
+                    node.release()
             else:
                 if node.hooks is not None:
                     g = run_prehooks(node, node.hooks, g)

@@ -95,6 +95,8 @@ def test_a_node_that_no_gradient_reached_is_skipped():
     assert ran == []
     assert x.grad == 5.0
     assert w.grad == 2.0
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        blocked.backward()
 
 
 def test_a_second_backward_needs_retain_graph():
