@@ -142,10 +142,11 @@ def _require_fit(variable: Variable, g: Array) -> None:
     """A `.grad` that the user has set is one that a gradient can be added to."""
     grad: Array = variable.grad
     if grad.__class__ is not g.__class__ or grad.dtype.kind != g.dtype.kind:
-        found = f"{grad.dtype} {type(grad).__name__}" if hasattr(grad, "dtype") else type(grad)
+        kind = BACKENDS.get(grad.__class__)
+        found = f"{kind.name} array of {grad.dtype}" if kind is not None else type(grad).__name__
         raise TypeError(
-            f"the .grad of {_name(variable)} is a {found}, to which no {g.dtype} "
-            f"{type(g).__name__} can be added"
+            f"the .grad of {_name(variable)} is a {found}, to which no "
+            f"{backend_of(g).name} array of {g.dtype} can be added"
         )
     if grad.shape != g.shape:
         raise ValueError(
