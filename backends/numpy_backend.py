@@ -84,6 +84,7 @@ def _namespace() -> ModuleType:
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
         erf=erf,
+        masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
         random_bits=random_bits,

@@ -183,6 +183,7 @@ from autograd_gpu.ops.reductions import (
 )
 from autograd_gpu.ops.selection import (
     clip as clip,
+    masked as masked,
     maximum as maximum,
     minimum as minimum,
     where as where,
