@@ -60,7 +60,7 @@ def test_conv2d_with_named_padding_and_without_bias_or_batch(padding):
     )  # fmt: skip
 
 
-def test_conv1d():
+def test_conv1d_of_strided():
     compare(
         lambda x, w, b: F.conv1d(x, w, b, stride=2, padding=1),
         lambda x, w, b: TF.conv1d(x, w, b, stride=2, padding=1),
