@@ -18,6 +18,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Vari
     [0.7071067690849304]
     """
     x1, x2 = ops.asarray(x1), ops.asarray(x2)
+    if x1.shape != x2.shape:
+        x1, x2 = ops.broadcast_arrays(x1, x2)
     product = ops.sum_(x1 * x2, axis=dim)
     return product / (_norm(x1, dim, eps) * _norm(x2, dim, eps))
 

@@ -277,7 +277,9 @@ def _adaptive_max(op: str, d: int, x: Any, output_size: Any) -> Variable:
         bounds = _bounds(n, out)
         k = max(stop - start for start, stop in bounds)
         # shorter windows repeat their last element
-        rows = [[min(j, stop - 1) * step for j in range(start, start + k)] for start, stop in bounds]
+        rows = [
+            [min(j, stop - 1) * step for j in range(start, start + k)] for start, stop in bounds
+        ]
         shape = [1] * (2 * d)
         shape[axis], shape[d + axis] = out, k
         places = places + backend.asarray(rows).reshape(shape)
