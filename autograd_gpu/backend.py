@@ -42,7 +42,7 @@ class Backend(Protocol):
     - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
-    - `conv2d`, `conv2d_input`, `conv2d_weight` and the pooling functions of `ops.convolution` and
+    - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names
     """

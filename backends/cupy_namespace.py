@@ -16,6 +16,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution,
+    convolution_nd,
     cupy_gemm,
     cupy_kernels,
     cupy_rows,
@@ -58,6 +59,7 @@ def namespace() -> ModuleType:
     )
     vars(xp).update(pooling.bound(cp))
     vars(xp).update(convolution.bound(xp))
+    vars(xp).update(convolution_nd.bound(xp))
     return xp
 
 

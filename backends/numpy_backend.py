@@ -11,6 +11,7 @@ import array_api_compat.numpy as compat
 import numpy as np
 
 from autograd_gpu.backends import (
+    convolution_nd,
     numpy_convolution,
     numpy_functions,
     numpy_rows,
@@ -102,6 +103,7 @@ def _namespace() -> ModuleType:
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
     )
+    vars(xp).update(convolution_nd.bound(xp))
     return xp
 
 
