@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import json
 import os
 import queue
@@ -13,6 +15,7 @@ from typing import Any
 from autograd_gpu.backend import (
     Array,
     Backend,
+    Uploader,
     backend_of,
     current_backend,
     find_backend,
@@ -79,10 +82,11 @@ class Batches:
     def __iter__(self) -> Iterator[Any]:
         target = current_backend() if self.backend is None else load_backend(self.backend)
         rows = self._rows(self.epoch)[self.position :]
-        ready = map(self._picker(target), rows)
         if self.prefetch:
-            ready = iter(())
-        for batch in ready:
+            batches = _ahead(self._pick, rows, self.prefetch, target)
+        else:
+            batches = (tuple([_moved(x, target) for x in self._pick(at)]) for at in rows)
+        for batch in batches:
             # before the batch is handed out, so that a state taken meanwhile is past it
             self.position += 1
             if self.position == len(self):
@@ -98,19 +102,18 @@ class Batches:
             order = host.xp.arange(self.size)
         return [order[i * self.batch_size :][: self.batch_size] for i in range(len(self))]
 
-    def _picker(self, target: Backend) -> Callable[[Any], tuple[Array, ...]]:
-        def pick(rows: Any) -> tuple[Array, ...]:
-            batch = []
-            for x in self.arrays:
-                backend = backend_of(x)
-                here = rows if backend.name == "numpy" else backend.from_host(rows)
-                batch.append(backend.xp.take(x, here, axis=0))
-            if self.transform is not None:
-                changed = self.transform(*batch)
-                batch = list(changed) if isinstance(changed, (tuple, list)) else [changed]
-            return tuple([_moved(x, target) for x in batch])
-
-        return pick
+    def _pick(self, rows: Any) -> list[Array]:
+        """One batch, on the backends of the arrays."""
+        batch = []
+        for x in self.arrays:
+            backend = backend_of(x)
+            here = rows if backend.name == "numpy" else backend.from_host(rows)
+            batch.append(backend.xp.take(x, here, axis=0))
+        if self.transform is None:
+            return batch
+        changed = self.transform(*batch)
+        results = changed if isinstance(changed, (tuple, list)) else [changed]
+        return [x.value if isinstance(x, Variable) else x for x in results]
 
     def state_dict(self) -> dict[str, int]:
         """Which batch is next."""
@@ -133,12 +136,52 @@ class Batches:
         self.seed, self.epoch, self.position = state["seed"], state["epoch"], state["position"]
 
 
-def _moved(x: Any, target: Backend) -> Array:
-    x = x.value if isinstance(x, Variable) else x
+def _moved(x: Array, target: Backend) -> Array:
+    source = backend_of(x)
+    return x if source is target else target.from_host(source.to_host(x))
+
+
+def _ahead(
+    pick: Callable[[Any], list[Array]], rows: list[Any], depth: int, target: Backend
+) -> Iterator[tuple[Array, ...]]:
+    """The batches of `rows`, which a thread prepares `depth` ahead."""
+    uploader = target.uploader()
+    ready: queue.Queue[Any] = queue.Queue(depth)
+    stopped = threading.Event()
+
+    def work() -> None:
+        try:
+            with uploader.working():
+                for at in rows:
+                    if stopped.is_set():
+                        return
+                    ready.put([_sent(x, target, uploader) for x in pick(at)])
+            ready.put(None)
+        except BaseException as error:  # raised where the batch would have been
+            ready.put(error)
+
+    context = contextvars.copy_context()  # `use_backend`, `no_grad` and the like hold there too
+    thread = threading.Thread(target=context.run, args=(work,), daemon=True)
+    thread.start()
+    try:
+        while (batch := ready.get()) is not None:
+            if isinstance(batch, BaseException):
+                raise batch
+            yield tuple([uploader.receive(x) if sent else x for x, sent in batch])
+    finally:
+        stopped.set()
+        while thread.is_alive():  # it may wait for room
+            with contextlib.suppress(queue.Empty):
+                ready.get_nowait()
+            thread.join(0.01)
+
+
+def _sent(x: Array, target: Backend, uploader: Uploader) -> tuple[Any, bool]:
+    """What `uploader` makes of `x`, True; or `x` as it is, False, where it is there already."""
     source = backend_of(x)
     if source is target:
-        return x
-    return target.from_host(x if source.name == "numpy" else source.to_host(x))
+        return x, False
+    return uploader.send(source.to_host(x) if source.name != "numpy" else x), True
 
 
 class Log:

@@ -128,7 +128,7 @@ def _packed_array(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> d
     if x.dtype.name == "complex128":  # safetensors has no such dtype
         x = x.reshape((*x.shape, 1)).view("float64")
         reference["dtype"] = "complex128"
-    elif x.dtype.kind not in "biufc" and x.dtype.name != "bfloat16" or x.dtype.itemsize > 8:
+    elif (x.dtype.kind not in "biufc" and x.dtype.name != "bfloat16") or x.dtype.itemsize > 8:
         raise TypeError(f"save: {full} has the dtype {x.dtype}, which safetensors cannot store")
     xp = load_backend("numpy").xp
     # safetensors stores the buffer as it lies in memory

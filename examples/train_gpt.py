@@ -29,7 +29,7 @@ CHARACTERS = "\n" + "".join(map(chr, range(32, 127)))
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--backend", choices=["auto", "numpy", "cupy"], default="auto")
-    parser.add_argument("--steps", type=int, default=1500)
+    parser.add_argument("--steps", type=int, default=2000)
     parser.add_argument("--stop-after", type=int, help="stop early, as if interrupted")
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in OUT")
     parser.add_argument("--every", type=int, default=100, help="steps between two checkpoints")
@@ -105,7 +105,7 @@ def windows(text: np.ndarray, length: int, seed: int, batch: int) -> ag.data.Bat
         batch_size=batch,
         seed=seed,
         drop_last=True,
-        prefetch=0,
+        prefetch=2,
         transform=lambda at: text[at[:, None] + within],
     )
 
@@ -141,7 +141,7 @@ def main() -> None:
     ag.set_backend(args.backend)
     generator = ag.manual_seed(args.seed)
     train_text, test_text = standard_library()
-    model = GPT(32, 32, 2, 1) if args.quick else GPT(128, 128, 4, 4)
+    model = GPT(32, 32, 2, 1) if args.quick else GPT(64, 96, 4, 3)
     optimizer = ag.optim.AdamW(model.parameters(), lr=0.0, betas=(0.9, 0.99), weight_decay=0.1)
     batches = windows(train_text, model.length, args.seed, args.batch)
     args.out.mkdir(parents=True, exist_ok=True)
