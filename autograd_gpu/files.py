@@ -13,7 +13,7 @@ import importlib
 import json
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -47,8 +47,7 @@ def save(path: str | os.PathLike[str], state: Mapping[str, Any]) -> None:
     tree = _packed(state, (), arrays)
     text = json.dumps(tree, separators=(",", ":"))
     metadata = {_FORMAT: text, _CHECKSUM: _checksum(text, arrays)}
-    with _replacing(Path(path)) as temporary:
-        library.save_file(arrays, str(temporary), metadata)
+    _replace(Path(path), library.save(arrays, metadata))
 
 
 def load(path: str | os.PathLike[str], *, backend: str | None = None) -> dict[str, Any]:
@@ -173,15 +172,15 @@ def _checksum(text: str, arrays: Mapping[str, Any]) -> str:
 _writing = Lock()
 
 
-@contextlib.contextmanager
-def _replacing(path: Path) -> Iterator[Path]:
-    """A path to write to, whose file takes the place of `path` if all goes well."""
+def _replace(path: Path, contents: bytes) -> None:
+    """Write `contents` into another file, to the disk, and put that in the place of `path`."""
     with _writing:
         _remove_leftovers(path)
         temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
         try:
-            yield temporary
-            with open(temporary, "rb+") as file:
+            with open(temporary, "wb") as file:
+                file.write(contents)
+                file.flush()
                 os.fsync(file.fileno())
             os.replace(temporary, path)
         except BaseException:
