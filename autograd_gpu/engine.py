@@ -7,13 +7,15 @@ is limited by memory only.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from sys import getrefcount
 from typing import Any
 
-from autograd_gpu.accumulation import accumulate, commit, finish_leaf, fit
-from autograd_gpu.backend import backend_of
-from autograd_gpu.graph import Edges, Gradient, Node, gradient_edge
+from autograd_gpu.accumulation import HELD_AND_NAMED, added, commit, finish_leaf, fit
+from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
-from autograd_gpu.modes import anomaly, recording
+from autograd_gpu.modes import anomaly, enable_grad, watching
 from autograd_gpu.variable import Variable
 
 _NOTHING: Mapping[Node, Edges] = {}
@@ -48,14 +50,16 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     >>> x.grad
     array([ 3., 30.], dtype=float32)
     """
-    node = _root_node(root)
-    slots = {node: _seed(root, grad, False)}
-    counts = _count_all([node])
-    token = recording.set(False)
-    try:
-        _run(slots, counts, _NOTHING, {}, retain_graph, False)
-    finally:
-        recording.reset(token)
+    node = root.grad_fn or _root_node(root)
+    value = root.value
+    if (
+        grad.__class__ is not value.__class__
+        or grad.shape != value.shape
+        or grad.dtype is not value.dtype
+    ):
+        grad = _seed(root, grad, False)
+    counts = _count_all(node)
+    _run([node], [grad], {}, counts, _NOTHING, {}, retain_graph, False)
 
 
 def gradients(
@@ -93,26 +97,25 @@ def gradients(
     """
     outs = _variables(outputs, "outputs")
     ins = _variables(inputs, "inputs")
-    seeds = _grad_outputs(grad_outputs, outputs, len(outs))
+    given = _grad_outputs(grad_outputs, outputs, len(outs))
     roots = [_root_node(x) for x in outs]
     targets: list[Node | None] = [gradient_edge(x) for x in ins]
     if None in targets:
         i = targets.index(None)
         raise RuntimeError(f"gradients: input {i} does not require a gradient")
     slots: dict[Node, Gradient] = {}
-    for node, root, given in zip(roots, outs, seeds, strict=True):
-        seed = _seed(root, given, create_graph)
+    for node, root, one in zip(roots, outs, given, strict=True):
+        seed = _seed(root, one, create_graph)
         slots[node] = slots[node] + seed if node in slots else seed
         del seed
     captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
     counts, masked = _count_paths(list(slots), captured)
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
-    token = recording.set(create_graph)
-    try:
-        _run(slots, counts, masked, captured, retain, create_graph)
-    finally:
-        recording.reset(token)
+    ready = [node for node in slots if not counts[node]]
+    seeds = [slots.pop(node) for node in ready]
+    with enable_grad() if create_graph else nullcontext():
+        _run(ready, seeds, slots, counts, masked, captured, retain, create_graph)
     found = [None if node is None else captured[node] for node in targets]
     for i, x in enumerate(found):
         if x is None and not allow_unused:
@@ -127,10 +130,10 @@ def gradients(
 # Phase one ------------------------------------------------------------------------------------
 
 
-def _count_all(roots: list[Node]) -> dict[Node, int]:
-    """For every node beneath `roots` the number of edges that lead into it."""
-    counts = dict.fromkeys(roots, 0)
-    stack = list(roots)
+def _count_all(root: Node) -> dict[Node, int]:
+    """For every node beneath `root` the number of edges that lead into it."""
+    counts = {root: 0}
+    stack = [root]
     while stack:
         node = stack.pop()
         if node.shape is None:
@@ -141,7 +144,8 @@ def _count_all(roots: list[Node]) -> dict[Node, int]:
                     counts[edge] += 1
                 else:
                     counts[edge] = 1
-                    stack.append(edge)
+                    if edge.edges:  # a leaf leads nowhere
+                        stack.append(edge)
     return counts
 
 
@@ -184,6 +188,8 @@ def _count_paths(
 
 
 def _run(
+    ready: list[Node],
+    arrived: list[Gradient],
     slots: dict[Node, Gradient],
     counts: dict[Node, int],
     masked: Mapping[Node, Edges],
@@ -194,14 +200,14 @@ def _run(
     """Run each node once all of its gradient has arrived; then write the leaves' gradients.
 
     `ready` holds nodes and `arrived` their gradients, None where no path delivered one; a gradient
-    that waits for more contributions is in `slots`.
+    that waits for more contributions is in `slots`.  `counts` says how many these are.
     """
-    ready = [node for node in slots if not counts[node]]
-    arrived = [slots.pop(node) for node in ready]
-    leaves: dict[Node, Gradient] = {}
-    check_nan = anomaly.get()
+    leaves: list[AccumulateGrad] = []
+    finished: list[Gradient] = []
+    check_nan = bool(watching) and anomaly.get()
     node = None
     grads: Any
+    old: Any
     try:
         while ready:
             node = ready.pop()
@@ -210,15 +216,18 @@ def _run(
             if g is None:  # the inputs wait for one contribution less all the same
                 grads = (None,) * len(edges)
                 cls = None
+                if not retain:
+                    node.release()
             else:
                 if node.hooks is not None:
                     g = run_prehooks(node, node.hooks, g)
-                if not node.edges:
-                    leaf: Variable = node.variable  # type: ignore[attr-defined]
+                if node.__class__ is AccumulateGrad:
+                    leaf = node.variable
                     if captured or leaf._hooks or leaf._post_hooks:
-                        finish_leaf(node, g, leaves, captured)
-                    else:
-                        leaves[node] = g
+                        g = finish_leaf(node, g, captured)
+                    if g is not None:
+                        leaves.append(node)
+                        finished.append(g)
                     continue
                 if captured and node in captured:
                     captured[node] = g
@@ -246,7 +255,17 @@ def _run(
                     grad = fit(grad, edge)
                 if edge in slots:
                     if grad is not None:
-                        accumulate(slots, edge, grad)
+                        old = slots[edge]
+                        kind = old.__class__
+                        if (
+                            getrefcount(old) == HELD_AND_NAMED
+                            and kind in BACKENDS
+                            and old.base is None
+                        ):
+                            old += grad  # nothing else holds this buffer
+                        else:
+                            slots[edge] = added(old, grad)
+                        old = None
                     if counts[edge] == 1:
                         ready.append(edge)
                         arrived.append(slots.pop(edge))
@@ -266,7 +285,7 @@ def _run(
         raise
     g = None
     if leaves:
-        commit(leaves)
+        commit(leaves, finished)
 
 
 # Arguments ------------------------------------------------------------------------------------
@@ -287,13 +306,6 @@ def _root_node(root: Any) -> Node:
 
 def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     value = root.value
-    if (
-        grad.__class__ is value.__class__
-        and not create_graph
-        and grad.shape == value.shape
-        and grad.dtype == value.dtype
-    ):
-        return grad
     if grad is None:
         if value.size != 1 or value.dtype.kind == "c":
             raise RuntimeError(

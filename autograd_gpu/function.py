@@ -21,7 +21,7 @@ from autograd_gpu.graph import (
     selected,
 )
 from autograd_gpu.hooks import check_gradient
-from autograd_gpu.modes import recording
+from autograd_gpu.modes import no_grad, recording
 from autograd_gpu.operands import unify
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
@@ -158,7 +158,8 @@ class UserNode(FunctionNode):
             function = copy.copy(function)
             function.needs_input_grad = tuple([edge is not None for edge in edges])
         g = self._filled(g)
-        grads = self._counted(function.backward(g))
+        with no_grad():
+            grads = self._counted(function.backward(g))
         like = g[0] if self.several else g
         return tuple(
             [

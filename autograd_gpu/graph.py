@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from autograd_gpu.backend import Array
-from autograd_gpu.modes import anomaly, recording
+from autograd_gpu.modes import anomaly, recording, watching
 from autograd_gpu.variable import RemovableHandle, Variable
 
 Gradient: TypeAlias = Any
@@ -163,7 +163,7 @@ def make_result(value: Array, node: Node | None = None) -> Variable:
         node.shape = value.shape
         node.dtype = value.dtype
         node.hooks = None
-        if anomaly.get():
+        if watching and anomaly.get():
             _recorded_at[node] = _call_site()
     return result
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.graph import Gradient, Hooks, Node
+from autograd_gpu.modes import guard
 from autograd_gpu.variable import Variable
 
 
 def run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
-    for hook in tuple(hooks.before):
-        g = replaced(g, hook(g), node, "a hook on")
+    with guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
+        for hook in tuple(hooks.before):
+            g = replaced(g, hook(g), node, "a hook on")
     for reference in hooks.keep_for:
         variable = reference()
         if variable is not None:
@@ -26,7 +28,8 @@ def run_hooks(
     node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
 ) -> Sequence[Gradient]:
     for hook in tuple(hooks.after):
-        new = hook(tuple(grads), g)
+        with guard(isinstance(g, Variable)):
+            new = hook(tuple(grads), g)
         if new is not None:
             if len(new) != len(node.edges):
                 raise ValueError(

@@ -148,7 +148,7 @@ class Variable:
         self._requires_grad = bool(flag)
         if flag:  # the engine reads these for every leaf
             self.grad = self.grad
-            self._accumulator = None
+            self._accumulator = self._accumulator
             self._hooks = self._hooks
             self._post_hooks = self._post_hooks
 

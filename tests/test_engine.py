@@ -49,7 +49,7 @@ def test_next_functions_are_the_inputs_nodes():
 def test_counts_are_the_edges_into_each_node():
     a, b = leaf(2.0), leaf(3.0)
     y = a * b + a
-    counts = _count_all([y.grad_fn])
+    counts = _count_all(y.grad_fn)
     assert counts[y.grad_fn] == 0
     assert counts[gradient_edge(a)] == 2
     assert counts[gradient_edge(b)] == 1
@@ -95,6 +95,8 @@ def test_a_node_that_no_gradient_reached_is_skipped():
     assert ran == []
     assert x.grad == 5.0
     assert w.grad == 2.0
+    with pytest.raises(RuntimeError, match="retain_graph"):
+        blocked.backward()
 
 
 def test_a_second_backward_needs_retain_graph():

@@ -171,7 +171,7 @@ def test_float32_is_kept():
         (lambda v: np.modf(v), r"np\.modf"),
         (lambda v: np.maximum.accumulate(v), r"np\.maximum\.accumulate"),
         (lambda v: np.add.reduceat(v, [0, 1]), r"np\.add\.reduceat"),
-        (lambda v: np.linalg.lstsq(v, v), r"np\.linalg\.lstsq"),
+        (lambda v: np.i0(v), r"np\.i0"),
     ],
 )
 def test_a_name_without_a_derivative_is_refused(call, name):

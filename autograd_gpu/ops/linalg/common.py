@@ -94,12 +94,13 @@ def inverse(xp: Namespace, x: Any, none: Array) -> Any:
 
 
 def within_groups(xp: Namespace, gw: Any, m: Any, equal: Array) -> Any:
-    """What perturbation theory puts off the diagonal for equal values, as far as it is known.
+    """The part of a gradient between vectors with equal values, as far as it is known.
 
-    Where wᵢ = wⱼ, vectors are free to turn, and a loss that does not care has a Hermitian `m`, the
-    part of its gradient that a turn would use.  For losses of the form f(V h(w) Vᴴ) this is
-    2 h W against `gw` = h' diag(W), so that the element sought, h' Wᵢⱼ, is `m` times the slope of
-    `gw` over diag(m).  The slope is 0 for losses of the values alone and of spans of vectors.
+    Such vectors are free to turn, and a loss that does not care has a Hermitian `m`: its gradient
+    along a turn is the skew part.  For a loss of V h(w) Vᴴ, with gradient W, `m` is 2 h Vᴴ W V, and
+    `gw` its diagonal times h' / 2h.  What is sought has the same factor off the diagonal: the slope
+    of `gw` over diag(m), within each group of equal values.  That is 0 for losses of the values
+    alone and of spans of vectors.
     """
     xs = diagonal_of(xp, xp.real(m))
     group = raw(xs).dtype.type(1) * equal

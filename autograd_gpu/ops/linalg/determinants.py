@@ -21,15 +21,23 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
-def _others(xp: Namespace, s: Array, pairs: bool) -> Array:
-    """The products of all s but one, [..., n], or but two, [..., n, n] with 0 on the diagonal."""
-    n = s.shape[-1]
-    own = xp.eye(n, dtype="bool")
-    if not pairs:
-        return xp.prod(xp.where(own, 1, s[..., None, :]), axis=-1)
-    left_out = own[:, None, :] | own[None, :, :]
-    products = xp.prod(xp.where(left_out, 1, s[..., None, None, :]), axis=-1)
-    return xp.where(own, 0, products)
+def _before(xp: Namespace, s: Array) -> Array:
+    """The products of all elements before each one, along the last axis."""
+    return xp.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
+
+
+def _ends(xp: Namespace, s: Array) -> tuple[Array, Array]:
+    """The products of all s before each one, and of all after it."""
+    return _before(xp, s), xp.flip(_before(xp, xp.flip(s, axis=-1)), axis=-1)
+
+
+def _pairs(xp: Namespace, s: Array) -> Array:
+    """The products of all s but two, [..., n, n], with 0 on the diagonal."""
+    before, after = _ends(xp, s)
+    i = xp.arange(s.shape[-1])
+    between = _before(xp, xp.where(i[:, None] < i, s[..., None, :], 1))
+    y = xp.triu(before[..., :, None] * between * after[..., None, :], k=1)
+    return y + xp.matrix_transpose(y)
 
 
 def _phase(xp: Namespace, u: Array, vh: Array) -> Array:
@@ -47,7 +55,7 @@ def _cofactors(xp: Namespace, g: Any, x: Any) -> Any:
     # In terms of u and v the matrix is diagonal, and each of its minors a product.
     g = xp.matmul(xp.matmul(xp.matrix_transpose(u), g), xp.matrix_transpose(vh))
     g = xp.conj(_phase(xp, u, vh)) * g
-    minors = _others(xp, s, pairs=True)
+    minors = _pairs(xp, s)
     own = xp.sum(minors * diagonal_of(xp, g)[..., None, :], axis=-1)
     inner = embedded(xp, own) - minors * xp.matrix_transpose(g)
     return xp.matmul(xp.matmul(u, inner), vh)
@@ -58,7 +66,8 @@ def cofactors(xp: Namespace, x: Array) -> Array:
     """The matrices of cofactors, det(x) x⁻ᵀ where x is regular."""
     check_square(xp, "cofactors", x)
     u, s, vh = xp.linalg.svd(x)
-    columns = xp.conj(u) * _others(xp, s, pairs=False)[..., None, :]
+    before, after = _ends(xp, s)
+    columns = xp.conj(u) * (before * after)[..., None, :]
     return _phase(xp, u, vh) * xp.matmul(columns, xp.conj(vh))
 
 

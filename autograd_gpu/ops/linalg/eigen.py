@@ -72,10 +72,12 @@ def eigh(x: Any, UPLO: str | None = None) -> EighResult:
     Of a matrix that is not Hermitian the Hermitian part is taken, so that the gradient is
     Hermitian; `UPLO` takes one triangle instead.
 
-    Vectors are free to turn among those with one eigenvalue, and complex ones have a free phase.
-    For a loss that does not depend on that the gradient is finite: where eigenvalues differ by
-    rounding only, they count as equal, and what flows off the diagonal between them is right for
-    losses of eigenvalues, of spans of vectors, and of `(v * h(w)) @ vᴴ`.
+    Vectors are free to turn among those with one eigenvalue, and complex ones have a free phase;
+    the gradient is for losses that do not depend on that.  Eigenvalues that differ by rounding only
+    count as equal, and the gradient stays finite.  It is right there for losses of eigenvalues and
+    of spans of vectors.  A loss of `(v * h(w)) @ vᴴ` also has a part between vectors with equal
+    eigenvalues, which follows from the other parts unless the gradient of these eigenvalues is 0,
+    where it counts as 0; so do second derivatives there.
 
     >>> eigh(Variable([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.shape
     (2,)

@@ -181,10 +181,9 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     `full_matrices` [..., M, K], [..., K], [..., K, N].
 
     Vectors are free to turn among those with one singular value, and complex ones have a free
-    phase.  For a loss that does not depend on that the gradient is right, also for equal and
-    zero singular values: where two differ by rounding only, they count as equal, and what flows
-    off the diagonal between them is right for losses of S, of spans of vectors, and of
-    `(U * h(S)) @ Vh`.
+    phase; the gradient is for losses that do not depend on that.  Singular values that are equal,
+    or zero, but for rounding count as such, and the gradient stays finite: right for losses of
+    singular values, of spans of vectors and of `U @ Vh`, and of `(U * h(S)) @ Vh` as in `eigh`.
 
     >>> svd(Variable([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
     [4.0, 3.0]

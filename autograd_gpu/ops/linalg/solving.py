@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.creation import tril, triu
 from autograd_gpu.ops.elementwise import abs_
 from autograd_gpu.ops.linalg.common import (
@@ -41,9 +41,10 @@ def _solve(
     vector = len(ab_shape[1]) == 1
     if vector:
         g, y = g[..., None], y[..., None]
-    b = xp.linalg.solve(adjoint(xp, ab[0]), g)
-    a = -xp.matmul(b, adjoint(xp, y)) if needs[0] else None
-    return a, b[..., 0] if vector else b
+    a = adjoint(xp, ab[0])
+    b = solve(a, g) if xp is NAMESPACES[Variable] else _columns(xp, a, g)
+    outer = -xp.matmul(b, adjoint(xp, y)) if needs[0] else None
+    return outer, b[..., 0] if vector else b
 
 
 @primitive(ab=_solve)
