@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -25,6 +25,22 @@ Namespace: TypeAlias = Any
 
 class BackendError(ImportError):
     """A backend was asked for that cannot work on this machine; the message says why."""
+
+
+class Uploader(Protocol):
+    """Copies from the host that run beside what the thread that made it computes."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """For other threads: what they compute inside is ordered with the maker's work."""
+        ...
+
+    def send(self, x: Any) -> Any:
+        """Begin to copy a NumPy array; `receive` takes what this returns."""
+        ...
+
+    def receive(self, sent: Any) -> Array:
+        """The array on the device, which later work of the maker sees complete."""
+        ...
 
 
 class Backend(Protocol):
@@ -75,6 +91,10 @@ class Backend(Protocol):
 
     def from_host(self, x: Any, device: Any = None) -> Array:
         """A copy of the NumPy array `x` on this backend."""
+        ...
+
+    def uploader(self) -> Uploader:
+        """For copies to the device that current computation does not wait for."""
         ...
 
     def device(self, x: Array) -> Any:
