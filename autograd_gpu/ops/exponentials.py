@@ -103,6 +103,12 @@ def sigmoid(xp: Namespace, x: Array) -> Array:
     return sigmoid_value(xp, x)
 
 
+def require_real(x: Array) -> None:
+    """Refuse complex numbers where a function goes by their order or size."""
+    if x.dtype.kind == "c":
+        raise TypeError("complex numbers are not supported")
+
+
 def _largest_exponent(dtype: Any) -> float:
     """A number whose exp is finite."""
     return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
@@ -120,7 +126,8 @@ def softplus_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 
 @primitive(x=softplus_gradient)
 def softplus(xp: Namespace, x: Array) -> Array:
-    """log(1 + exp(x)) without overflow."""
+    """log(1 + exp(x)) of real x, without overflow."""
+    require_real(x)
     return softplus_value(xp, x)
 
 
@@ -136,5 +143,6 @@ def logsigmoid_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 
 @primitive(x=logsigmoid_gradient)
 def logsigmoid(xp: Namespace, x: Array) -> Array:
-    """log(sigmoid(x)) without overflow."""
+    """log(sigmoid(x)) of real x, without overflow."""
+    require_real(x)
     return logsigmoid_value(xp, x)

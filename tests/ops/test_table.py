@@ -31,7 +31,7 @@ def backend(request):
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.
-ELSEWHERE = ("classification", "convolution", "dropout", "layers", "losses", "pooling")
+ELSEWHERE = ("classification", "convolution", "ctc", "dropout", "layers", "losses", "pooling")
 
 
 def test_every_primitive_has_samples():
