@@ -193,6 +193,10 @@ from autograd_gpu.ops import (
     zeros_like as zeros_like,
 )
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
+from autograd_gpu.threads import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from autograd_gpu.transforms import (
     checkpoint as checkpoint,
     elementwise_grad as elementwise_grad,
