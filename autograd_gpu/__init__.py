@@ -10,6 +10,7 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.engine import gradients as gradients
 from autograd_gpu.function import Function as Function
+from autograd_gpu.fuse import fuse as fuse
 from autograd_gpu.grad_check import (
     GradCheckError as GradCheckError,
     grad_check as grad_check,

@@ -13,6 +13,7 @@ import numpy as np
 from autograd_gpu.backends import (
     numpy_convolution,
     numpy_functions,
+    numpy_fuse,
     numpy_rows,
     numpy_steps,
     pooling,
@@ -83,6 +84,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         matmul=matmul,
         mean=numpy_functions.mean,
