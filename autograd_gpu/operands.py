@@ -13,6 +13,7 @@ from autograd_gpu.backend import (
     backend_mismatch,
     current_backend,
     find_backend,
+    memory_figures,
 )
 from autograd_gpu.graph import FunctionNode, selected
 from autograd_gpu.values import from_python
@@ -55,6 +56,11 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
             if all(_is_scalar(v, backend) for v in operands if find_backend(v) is backend):
                 backend = found
                 continue
+            # Where a function is only written down, an array without axes is a constant in it.
+            symbolic = [b for b in (backend, found) if getattr(b, "is_symbolic", False)]
+            if symbolic and x.ndim * _ndim(backend, operands) == 0:
+                (backend,) = symbolic
+                continue
             raise backend_mismatch(op, operands)
     if all(x is None for x in operands):
         raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
@@ -75,6 +81,11 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     return (backend.xp, *values)
 
 
+def _ndim(backend: Any, operands: Sequence[Any]) -> int:
+    """The largest number of axes of the operands on `backend`."""
+    return max(x.ndim for x in operands if find_backend(x) is backend)
+
+
 def _is_scalar(x: Any, backend: Any) -> bool:
     return type(x) is not backend.array_type and getattr(x, "ndim", 0) == 0
 
@@ -92,12 +103,20 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
+    devices = sorted({str(x.device) for x in values if type(x) in BACKENDS})
+    if len(devices) > 1:
+        raise TypeError(
+            f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "
+            f"moved silently, use .to(...) on one of them"
+        ) from error
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
         if type(error) is kind or (kind is TypeError and isinstance(error, TypeError)):
             raise kind(message) from error
     error.add_note(f"raised in {op}({', '.join(parts)})")
+    if isinstance(error, MemoryError):
+        error.add_note(memory_figures())
     raise error
 
 

@@ -15,6 +15,7 @@ from autograd_gpu.backends import (
     convolution_nd,
     numpy_convolution,
     numpy_functions,
+    numpy_fuse,
     numpy_rows,
     numpy_steps,
     pooling,
@@ -85,6 +86,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         masked=numpy_functions.masked,
         matmul=matmul,
@@ -166,6 +168,13 @@ class NumpyBackend:
     def memory(self) -> Mapping[str, int]:
         """Empty: NumPy has no pool."""
         return {}
+
+    def index_report(self) -> None:
+        """NumPy raises IndexError by itself."""
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """NumPy always raises LinAlgError."""
+        return nullcontext()
 
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or read-only."""
