@@ -71,7 +71,9 @@ class CupyBackend:
 
     def memory(self) -> Mapping[str, int]:
         """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device."""
-        pool = cp.get_default_memory_pool()
+        pool = getattr(cp.cuda.get_allocator(), "__self__", None)
+        if not hasattr(pool, "used_bytes"):  # an allocator without a pool
+            pool = cp.get_default_memory_pool()
         return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
 
     def index_report(self) -> Any:
