@@ -298,9 +298,10 @@ def gpt_blocks() -> Rows:
             torch.nn, torch.nn.functional, dim, heads, lambda x: x.transpose(1, 2)
         ).cuda()
         u = torch.randn(batch, length, dim, device="cuda", requires_grad=True)
+        seed = torch.ones_like(u)
         for kind, model in (("PyTorch eager", other), ("torch.compile", torch.compile(other))):
 
-            def peer(model: Any = model, u: Any = u, seed: Any = torch.ones_like(u)) -> None:
+            def peer(model: Any = model, u: Any = u, seed: Any = seed) -> None:
                 model.zero_grad()
                 model(u).backward(seed)
 
