@@ -1,5 +1,8 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
+from math import e as e, inf as inf, nan as nan, pi as pi
+from typing import TYPE_CHECKING, Any
+
 from autograd_gpu import nn as nn, optim as optim, protocols as _protocols
 from autograd_gpu.backend import (
     BackendError as BackendError,
@@ -8,6 +11,15 @@ from autograd_gpu.backend import (
     set_backend as set_backend,
     use_backend as use_backend,
 )
+from autograd_gpu.dtypes import (
+    NAMES as _DTYPES,
+    can_cast as can_cast,
+    finfo as finfo,
+    iinfo as iinfo,
+    isdtype as isdtype,
+    lookup as _lookup,
+    result_type as result_type,
+)
 from autograd_gpu.engine import gradients as gradients
 from autograd_gpu.function import Function as Function
 from autograd_gpu.grad_check import (
@@ -15,6 +27,7 @@ from autograd_gpu.grad_check import (
     grad_check as grad_check,
     grad_check_variables as grad_check_variables,
 )
+from autograd_gpu.inspection import __array_namespace_info__ as __array_namespace_info__
 from autograd_gpu.modes import (
     detect_anomaly as detect_anomaly,
     enable_grad as enable_grad,
@@ -82,6 +95,7 @@ from autograd_gpu.ops import (
     flip as flip,
     floor as floor,
     floor_divide as floor_divide,
+    from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
     gelu as gelu,
@@ -209,5 +223,36 @@ from autograd_gpu.values import (
     set_default_dtype as set_default_dtype,
 )
 from autograd_gpu.variable import Variable as Variable
+
+__array_api_version__ = "2024.12"
+
+newaxis = None
+
+if TYPE_CHECKING:
+    bool: Any
+    complex64: Any
+    complex128: Any
+    float16: Any
+    float32: Any
+    float64: Any
+    int8: Any
+    int16: Any
+    int32: Any
+    int64: Any
+    uint8: Any
+    uint16: Any
+    uint32: Any
+    uint64: Any
+else:
+
+    def __getattr__(name):
+        """The dtypes, which are NumPy's, looked up when first asked for."""
+        if name not in _DTYPES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _lookup(name)
+
+    def __dir__():
+        return sorted({*globals(), *_DTYPES})
+
 
 del _methods, _protocols

@@ -7,6 +7,7 @@ not be imported.  `autograd_gpu.numpy_names` has what differs in more than the n
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,10 +23,10 @@ _functions: dict[Any, Callable[..., Any]] = {}
 
 
 def array_namespace(self: Variable, *, api_version: str | None = None) -> Any:
-    """The array API's namespace of Variables: `autograd_gpu.ops`."""
+    """The array API's namespace of Variables: `autograd_gpu`."""
     if api_version is not None and api_version not in API_VERSIONS:
         raise ValueError(f"api_version {api_version!r} is not one of {API_VERSIONS}")
-    return ops
+    return sys.modules[__package__]
 
 
 def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:

@@ -246,6 +246,31 @@ class Variable:
         elif not self._requires_grad:
             raise RuntimeError("retain_grad: this Variable does not require a gradient")
 
+    def __dlpack__(
+        self,
+        *,
+        stream: Any = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[Any, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """The value for another library, as a DLPack capsule; see `from_dlpack`.
+
+        Raises TypeError for a Variable that requires a gradient, which would be lost.
+        """
+        if self.requires_grad:
+            raise TypeError(
+                "a Variable that requires a gradient can't be handed to another library, which "
+                "would lose it; use .detach()"
+            )
+        return self.value.__dlpack__(
+            stream=stream, max_version=max_version, dl_device=dl_device, copy=copy
+        )
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        """DLPack's numbers of the device."""
+        return self.value.__dlpack_device__()  # type: ignore[no-any-return]
+
     def __len__(self) -> int:
         if not self.value.ndim:
             raise TypeError("len() of a 0-d Variable")
@@ -389,6 +414,7 @@ class Variable:
         def swapaxes(self, *args: Any, **kwargs: Any) -> Variable: ...
         def take(self, *args: Any, **kwargs: Any) -> Variable: ...
         def to(self, *args: Any, **kwargs: Any) -> Variable: ...
+        def to_device(self, device: Any, /, *, stream: Any = None) -> Variable: ...
         def transpose(self, *args: Any, **kwargs: Any) -> Variable: ...
         def var(self, *args: Any, **kwargs: Any) -> Variable: ...
 

@@ -224,7 +224,7 @@ def test_a_variable_becomes_an_array_only_without_gradient():
 
 def test_the_array_namespace():
     v = ag.Variable(V)
-    assert v.__array_namespace__() is ops
+    assert v.__array_namespace__() is ag
     assert v.__array_namespace__(api_version="2023.12").exp(v).shape == (2, 3)
     with pytest.raises(ValueError, match="api_version"):
         v.__array_namespace__(api_version="1999.01")

@@ -23,7 +23,13 @@ from autograd_gpu.ops.activations import (
     selu as selu,
     silu as silu,
 )
-from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
+from autograd_gpu.ops.casts import (
+    astype as astype,
+    cpu as cpu,
+    cuda as cuda,
+    to as to,
+    to_device as to_device,
+)
 from autograd_gpu.ops.classification import (
     cross_entropy as cross_entropy,
     masked_softmax as masked_softmax,
@@ -63,6 +69,7 @@ from autograd_gpu.ops.creation import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
+    from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
     linspace as linspace,

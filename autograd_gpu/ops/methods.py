@@ -73,6 +73,7 @@ METHODS = (
     "swapaxes",
     "take",
     "to",
+    "to_device",
     "var",
 )
 
