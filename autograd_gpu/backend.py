@@ -39,6 +39,7 @@ class Backend(Protocol):
       indexes an array); repeated indices add up, in the same order every time
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
+    - `special.name(...)`: the functions of scipy.special, or a clear ImportError
     - `conv2d`, `conv2d_input`, `conv2d_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu import numpy_names, ops
+from autograd_gpu import numpy_names, ops, special
 from autograd_gpu.backend import BACKENDS
 from autograd_gpu.operands import ForeignOperand
 from autograd_gpu.variable import Variable
@@ -106,7 +106,10 @@ def _supported(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _ufunc(name: str) -> Callable[..., Any]:
     adapter = numpy_names.UFUNC_ADAPTERS.get(name)
-    return adapter or _op(ops, numpy_names.UFUNCS.get(name, name), f"np.{name}")
+    if adapter is not None:
+        return adapter
+    name = numpy_names.UFUNCS.get(name, name)
+    return _op(ops if hasattr(ops, name) else special, name, f"np.{name}")
 
 
 def _ufunc_method(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:

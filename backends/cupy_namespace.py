@@ -23,6 +23,7 @@ from autograd_gpu.backends import (
     pooling,
 )
 from autograd_gpu.backends.indexing import assign_last
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -49,6 +50,9 @@ def namespace() -> ModuleType:
         sign=sign,
         softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
         softmax_less_picked=cupy_rows.softmax_less_picked,
+        special=SpecialFunctions(
+            "cupyx.scipy.special", "it comes with CuPy and needs SciPy: pip install scipy"
+        ),
         std=std,
         take=take,
         var=var,

@@ -21,6 +21,7 @@ from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = np.ndarray[Any, Any]
@@ -89,6 +90,7 @@ def _namespace() -> ModuleType:
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
         var=numpy_functions.var,
