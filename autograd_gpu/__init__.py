@@ -3,7 +3,14 @@
 from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
-from autograd_gpu import nn as nn, optim as optim, protocols as _protocols, special as special
+from autograd_gpu import (
+    fft as fft,
+    linalg as linalg,
+    nn as nn,
+    optim as optim,
+    protocols as _protocols,
+    special as special,
+)
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,

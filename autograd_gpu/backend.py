@@ -8,10 +8,12 @@ imports them, NumPy or CuPy.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 Array: TypeAlias = Any
@@ -152,12 +154,21 @@ def load_backend(name: str) -> Backend:
     if backend is None:
         if name not in NAMES:
             raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
+        _find_backends()
         module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
         backend = module.create()
         NAMESPACES[backend.array_type] = backend.xp
         BACKENDS[backend.array_type] = backend
         _loaded[name] = backend
     return backend
+
+
+def _find_backends() -> None:
+    """Let a checkout that is not installed, or stands before the installed package on the path,
+    find its folder backends/, which only an installation puts inside the package."""
+    package = importlib.import_module(__package__)
+    if importlib.util.find_spec("autograd_gpu.backends") is None:
+        package.__path__.append(str(Path(__file__).resolve().parents[1]))
 
 
 def find_backend(x: object) -> Backend | None:

@@ -18,6 +18,10 @@ R = TypeVar("R")
 recording: ContextVar[bool] = ContextVar("autograd_gpu.recording", default=True)
 anomaly: ContextVar[bool] = ContextVar("autograd_gpu.anomaly", default=False)
 
+# One entry for each detect_anomaly that any thread or task is in: empty, it spares every op the
+# look at the context variable.
+watching: list[None] = []
+
 
 def is_grad_enabled() -> bool:
     """Whether ops record in this thread (or task)."""
@@ -210,3 +214,16 @@ class detect_anomaly(guard):
 
     def __init__(self) -> None:
         super().__init__(True)
+
+    def __enter__(self) -> None:
+        watching.append(None)
+        super().__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        watching.pop()

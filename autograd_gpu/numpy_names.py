@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -65,6 +64,7 @@ KEYWORDS = {
     "a_min": "min",
     "ddof": "correction",
     "newshape": "shape",
+    "rcond": "rtol",
     "reps": "repetitions",
 }
 
@@ -73,7 +73,6 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "bincount": ("x", "weights", "minlength"),
     "dot": ("a", "b", "out"),
     "inner": ("a", "b"),
-    "where": ("condition", "x", "y"),
 }
 """The parameters of functions in C, which older releases of NumPy do not tell."""
 
@@ -110,24 +109,7 @@ def divmod(a: Any, b: Any) -> tuple[Any, Any]:
     return ops.floor_divide(a, b), ops.remainder(a, b)
 
 
-UFUNC_def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
-    return ops.gradient(f, *varargs, axis=axis, edge_order=edge_order)
-
-
-def piecewise(
-    x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **keywords: Any
-) -> Any:
-    return ops.piecewise(x, condlist, funclist, *args, **keywords)
-
-
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    """NumPy writes in place."""
-    if axis is None or not hasattr(arr, "requires_grad"):
-        raise TypeError("np.put_along_axis: a Variable and an axis are needed to write into")
-    arr[...] = ops.put_along_axis(arr, indices, values, axis)
-
-
-ADAPTERS: dict[str, Callable[..., Any]] = {"divmod": divmod}
+UFUNC_ADAPTERS: dict[str, Callable[..., Any]] = {"divmod": divmod}
 
 
 # Functions with NumPy's parameters --------------------------------------------------------------
@@ -173,31 +155,37 @@ def copy(a: Any) -> Any:
     return ops.reshape(a, a.shape)
 
 
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return ops.nonzero(condition)
+    return ops.where(condition, x, y)
+
+
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     axis %= a.ndim
     start = start + a.ndim if start < 0 else start
     return ops.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
-def multi_dot(arrays: Sequence[Any]) -> Any:
-    result = arrays[0]
-    for x in arrays[1:]:
-        result = ops.matmul(result, x)
-    return result
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    if tol is None:
+        return ops.linalg.matrix_rank(A, rtol)
+    return ops.count_nonzero(ops.linalg.svdvals(A) > tol, axis=-1)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    linalg: Any = getattr(ops, "linalg", None)
-    if linalg is None:
-        raise TypeError("np.linalg.norm has no derivative here")
-    if hasattr(linalg, "norm"):
-        return linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
-    two = (isinstance(axis, tuple) and len(axis) == 2) or (axis is None and x.ndim == 2)
-    if ord is not None and two:
-        if axis is not None and axis != (-2, -1):
-            x = ops.moveaxis(x, axis, (-2, -1))
-        return linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
-    return linalg.vector_norm(x, ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
+def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+    return ops.gradient(f, *varargs, axis=axis, edge_order=edge_order)
+
+
+def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **keywords: Any) -> Any:
+    return ops.piecewise(x, condlist, funclist, *args, **keywords)
+
+
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
+    """NumPy writes in place."""
+    if axis is None or not hasattr(arr, "requires_grad"):
+        raise TypeError("np.put_along_axis: a Variable and an axis are needed to write into")
+    arr[...] = ops.put_along_axis(arr, indices, values, axis)
 
 
 ADAPTERS: dict[str, Callable[..., Any]] = {
@@ -208,11 +196,11 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "cumsum": cumsum,
     "einsum": einsum,
     "gradient": gradient,
-    "linalg.multi_dot": multi_dot,
-    "linalg.norm": norm,
+    "linalg.matrix_rank": matrix_rank,
     "meshgrid": meshgrid,
     "piecewise": piecewise,
     "put_along_axis": put_along_axis,
     "rollaxis": rollaxis,
     "split": split,
+    "where": where,
 }

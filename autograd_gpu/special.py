@@ -116,7 +116,7 @@ def multigammaln(a: Any, d: int, /) -> _Variable:
     y = a * 0 + d * (d - 1) / 4 * math.log(math.pi)
     for j in range(d):
         y = y + gammaln(a - j / 2)
-    return y
+    return _variable(y)
 
 
 def poch(x: Any, m: Any, /) -> _Variable:
@@ -135,7 +135,7 @@ def huber(delta: Any, r: Any, /) -> _Variable:
 def pseudo_huber(delta: Any, r: Any, /) -> _Variable:
     """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1)."""
     ratio = _variable(r) / delta
-    return delta * delta * (_ops.sqrt(1 + ratio * ratio) - 1)
+    return _variable(delta * delta * (_ops.sqrt(1 + ratio * ratio) - 1))
 
 
 def chdtr(v: Any, x: Any, /) -> _Variable:

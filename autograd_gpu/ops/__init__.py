@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from autograd_gpu.backend import NAMESPACES
+from autograd_gpu.ops import fft as fft, linalg as linalg
 from autograd_gpu.ops.activations import (
     elu as elu,
     gelu as gelu,

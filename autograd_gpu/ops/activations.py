@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.exponentials import sigmoid, softplus
+from autograd_gpu.ops.exponentials import require_real, sigmoid, softplus
 from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.ops.selection import clip
 from autograd_gpu.primitive import primitive
@@ -45,8 +45,9 @@ def _elu(xp: Namespace, g: Any, y: Any, alpha: float) -> Any:
 def elu(xp: Namespace, x: Array, *, alpha: float = 1.0) -> Array:
     """x where it is positive, else alpha * (exp(x) - 1); the gradient at 0 is alpha.
 
-    Raises ValueError for a negative alpha.
+    Raises ValueError for a negative alpha and TypeError for complex numbers.
     """
+    require_real(x)
     if alpha < 0:
         raise ValueError("alpha must not be negative")
     return xp.maximum(x, 0) + alpha * xp.expm1(xp.minimum(x, 0))
@@ -69,7 +70,7 @@ def hardtanh(x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> Variable
 
 def _silu(xp: Namespace, g: Any, x: Any) -> Any:
     s = call(xp, sigmoid, x)
-    return g * (s * (1 + x * (1 - s)))
+    return g * xp.conj(s * (1 + x * (1 - s)))
 
 
 @primitive(x=_silu)
@@ -91,7 +92,8 @@ def _mish(xp: Namespace, g: Any, x: Any) -> Any:
 
 @primitive(x=_mish)
 def mish(xp: Namespace, x: Array) -> Array:
-    """x * tanh(softplus(x))."""
+    """x * tanh(softplus(x)) of real x."""
+    require_real(x)
     return blockwise(xp, lambda x: x * xp.tanh(call(xp, softplus, x)), x)
 
 

@@ -96,6 +96,6 @@ def real_if_close(x: Any, /, tol: float = 100) -> Variable:
     """The real part of complex x if all imaginary parts are tiny; that is read on the host."""
     x = variable(x)
     if x.dtype.kind != "c":
-        return x
+        return variable(x)
     limit = tol * float(namespace_of(x).finfo(x.dtype).eps) if tol > 1 else tol
-    return x.real if bool((abs(x.detach().imag) <= limit).all()) else x
+    return variable(x.real if bool((abs(x.detach().imag) <= limit).all()) else x)

@@ -39,13 +39,13 @@ def diff(
     for _ in range(n):
         right, left = x[along(axis, slice(1, None))], x[along(axis, slice(None, -1))]
         x = not_equal(right, left) if x.dtype.kind == "b" else right - left
-    return x
+    return variable(x)
 
 
 def _edge(x: Variable, part: Any, axis: int) -> Variable:
     part = beside(x, part)
     if part.ndim:
-        return part
+        return variable(part)
     return broadcast_to(part, (*x.shape[:axis], 1, *x.shape[axis + 1 :]))
 
 
@@ -142,7 +142,7 @@ def _areas(op: str, y: Variable, x: Any, dx: Any, axis: int) -> Variable:
         if x.ndim == 1:
             step = reshape(step, (-1,) + (1,) * (y.ndim - axis - 1))
     both = y[along(axis, slice(1, None))] + y[along(axis, slice(None, -1))]
-    return both * step / 2
+    return variable(both * step / 2)
 
 
 def trapezoid(y: Any, /, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Variable:
@@ -332,7 +332,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Variable:
         raise ValueError(f"vander: a 1-d array is needed, the shape is {x.shape}")
     n = x.shape[0] if N is None else N
     if not n:
-        return x[:, None][:, :0]
+        return variable(x[:, None][:, :0])
     ones = Variable(namespace_of(x).ones_like(x.value))
     columns = [ones]
     for _ in range(n - 1):

@@ -111,7 +111,7 @@ def piecewise(
         result = where(beside(x, condition), at(f), result)
     result = variable(result)
     result = result if result.shape == x.shape else broadcast_to(result, x.shape)
-    return result if result.dtype == x.dtype else result.astype(x.dtype)
+    return variable(result if result.dtype == x.dtype else result.astype(x.dtype))
 
 
 def index_add(x: Any, index: Any, values: Any, /, axis: int = 0, *, alpha: complex = 1) -> Variable:
@@ -126,7 +126,7 @@ def index_add(x: Any, index: Any, values: Any, /, axis: int = 0, *, alpha: compl
     if alpha != 1:
         values = values * alpha
     where_ = along(axis, normal_index(x, index))
-    return x + scatter_add(values, where_, x.shape)
+    return variable(x + scatter_add(values, where_, x.shape))
 
 
 def nan_to_num(
@@ -141,7 +141,7 @@ def nan_to_num(
         parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag)]
         return parts[0] + parts[1] * 1j
     if x.dtype.kind not in "fV":
-        return +x
+        return variable(+x)
     largest = float(namespace_of(x).finfo(x.dtype).max)
     x = where(isnan(x), nan, x)
     x = where(x == math.inf, largest if posinf is None else posinf, x)

@@ -113,7 +113,7 @@ def cross(
     a0, a1, b0, b1 = a[..., 0], a[..., 1], b[..., 0], b[..., 1]
     third = a0 * b1 - a1 * b0
     if n == m == 2:
-        return third
+        return variable(third)
     zero = 0 * third
     a2 = a[..., 2] if n == 3 else zero
     b2 = b[..., 2] if m == 3 else zero

@@ -213,7 +213,7 @@ def trim_zeros(x: Any, /, trim: str = "fb") -> Variable:
         raise ValueError(f"trim_zeros: a vector is needed, the shape is {x.shape}")
     places = [i for i, v in enumerate(x.tolist()) if v != 0]
     if not places:
-        return x[:0]
+        return variable(x[:0])
     first = places[0] if "f" in trim.lower() else 0
     stop = places[-1] + 1 if "b" in trim.lower() else None
-    return x[along(0, slice(first, stop))]
+    return variable(x[along(0, slice(first, stop))])

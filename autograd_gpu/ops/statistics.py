@@ -165,8 +165,8 @@ def _position(q: Variable, n: Any, method: str) -> Variable:
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
         if alpha == beta == 1:
-            return q * (n - 1)
-        return q * (n + 1 - alpha - beta) + (alpha - 1)
+            return variable(q * (n - 1))
+        return variable(q * (n + 1 - alpha - beta) + (alpha - 1))
     h = (q * (n - 1)).detach()
     down = floor(h)
     if method == "lower":
