@@ -4,6 +4,7 @@ from math import e as e, inf as inf, nan as nan, pi as pi
 from typing import TYPE_CHECKING, Any
 
 from autograd_gpu import (
+    data as data,
     fft as fft,
     linalg as linalg,
     nn as nn,
@@ -28,6 +29,7 @@ from autograd_gpu.dtypes import (
     result_type as result_type,
 )
 from autograd_gpu.engine import gradients as gradients
+from autograd_gpu.files import load as load, save as save
 from autograd_gpu.function import Function as Function
 from autograd_gpu.grad_check import (
     GradCheckError as GradCheckError,

@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -27,6 +27,22 @@ class BackendError(ImportError):
     """A backend was asked for that cannot work on this machine; the message says why."""
 
 
+class Uploader(Protocol):
+    """Copies from the host that run beside what the thread that made it computes."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """For other threads: what they compute inside is ordered with the maker's work."""
+        ...
+
+    def send(self, x: Any) -> Any:
+        """Begin to copy a NumPy array; `receive` takes what this returns."""
+        ...
+
+    def receive(self, sent: Any) -> Array:
+        """The array on the device, which later work of the maker sees complete."""
+        ...
+
+
 class Backend(Protocol):
     """An array library, as far as this project uses one.
 
@@ -39,10 +55,11 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
+    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
     - `special.name(...)`: the functions of scipy.special, or a clear ImportError
-    - `conv2d`, `conv2d_input`, `conv2d_weight` and the pooling functions of `ops.convolution` and
+    - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names
     """
@@ -75,6 +92,10 @@ class Backend(Protocol):
 
     def from_host(self, x: Any, device: Any = None) -> Array:
         """A copy of the NumPy array `x` on this backend."""
+        ...
+
+    def uploader(self) -> Uploader:
+        """For copies to the device that current computation does not wait for."""
         ...
 
     def device(self, x: Array) -> Any:

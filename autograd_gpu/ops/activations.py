@@ -13,7 +13,7 @@ from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda g, y: g * (y > 0))
+@primitive(x=lambda xp, g, y: xp.masked(g, y > 0))
 def relu(xp: Namespace, x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0.
 
@@ -23,10 +23,8 @@ def relu(xp: Namespace, x: Array) -> Array:
     return xp.maximum(x, 0)
 
 
-# Masks are multiplied with, since `where` is some ten times slower where they look random.
-def _leaky_relu(g: Any, x: Any, negative_slope: float) -> Any:
-    above = g * (x > 0)
-    return above + (g - above) * negative_slope
+def _leaky_relu(xp: Namespace, g: Any, x: Any, negative_slope: float) -> Any:
+    return xp.masked(g, x > 0) + xp.masked(g * negative_slope, x <= 0)
 
 
 @primitive(x=_leaky_relu)
@@ -37,8 +35,7 @@ def leaky_relu(xp: Namespace, x: Array, *, negative_slope: float = 0.01) -> Arra
 
 
 def _elu(xp: Namespace, g: Any, y: Any, alpha: float) -> Any:
-    above = g * (y > 0)
-    return above + (g - above) * (xp.minimum(y, 0) + alpha)
+    return xp.masked(g, y > 0) + xp.masked(g * (xp.minimum(y, 0) + alpha), y <= 0)
 
 
 @primitive(x=_elu)
