@@ -31,7 +31,7 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
         raise TypeError("astype: a dtype is needed, not None")
     result = astype_(x, dtype, copy)
     if device is not None:
-        result = to(result, device)
+        result = to_device(result, device)
     if result.grad_fn is not None and result.value.dtype.kind not in f"{DIFFERENTIABLE}V":
         return result.detach()
     return result

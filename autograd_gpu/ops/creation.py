@@ -82,7 +82,7 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
     if isinstance(fill_value, Variable):
         filled = ops.broadcast_to(fill_value, (shape,) if isinstance(shape, int) else tuple(shape))
         filled = filled if dtype is None else ops.astype(filled, dtype)
-        return filled if device is None else ops.to(filled, device)
+        return filled if device is None else ops.to_device(filled, device)
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None) or _default(fill_value)
     return _make("full", shape, fill_value, dtype=dtype, device=device)
