@@ -312,6 +312,7 @@ from autograd_gpu.ops import (
     zeros_like as zeros_like,
 )
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
+from autograd_gpu.safety import nan_safe as nan_safe
 from autograd_gpu.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
