@@ -5,6 +5,7 @@ The values are scipy.special's, on a GPU cupyx.scipy.special's.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
@@ -45,7 +46,8 @@ def digamma(xp: Namespace, x: Array) -> Array:
 @primitive(x=lambda xp, g, x, order: g * call(xp, polygamma_, x, order=order + 1))
 def polygamma_(xp: Namespace, x: Array, *, order: int) -> Array:
     """`polygamma` of an order that is a Python number."""
-    return xp.special.polygamma(order, x)
+    # CuPy's polygamma takes no numbers for the order, and waits.
+    return xp.special.zeta(order + 1.0, x) * ((-1) ** (order + 1) * math.factorial(order))
 
 
 def polygamma(n: int, x: Any, /) -> Variable:
