@@ -166,3 +166,23 @@ def test_gradients_keep_dtype_and_hooks_see_the_zeros():
         ag.where(v > 0, ag.sqrt(v), v).sum().backward()
     assert v.grad.dtype == np.float32
     assert np.isfinite(seen[0]).all()
+
+
+def test_fused_functions_run_op_by_op():
+    f = ag.fuse(lambda v: ag.where(v > 0, ag.sqrt(v), v))
+    v = ag.Variable(x, requires_grad=True)
+    with ag.nan_safe():
+        f(v).sum().backward()
+    np.testing.assert_array_equal(v.grad, [1, 1, 0.25])
+    assert "nan_safe" in f.reason
+
+
+@pytest.mark.parametrize("backend", ag.available_backends())
+def test_on_every_backend(backend):
+    v = ag.Variable(x).to(backend).detach()
+    v.requires_grad = True
+    with ag.nan_safe():
+        y = ag.where(v > 0, ag.sqrt(v), v)
+        z = ag.where(v[:1] > 0, ag.std(v[:2] / 0), 0.0)
+        (y.sum() + z.to("numpy").sum().to(backend)).backward()
+    np.testing.assert_array_equal(ag.Variable(v.grad).numpy(), [1, 1, 0.25])
