@@ -151,6 +151,7 @@ from autograd_gpu.ops.matmul import (
     tensordot as tensordot,
     vecdot as vecdot,
 )
+from autograd_gpu.ops.normalization import batch_norm as batch_norm
 from autograd_gpu.ops.pooling import (
     max_pool as max_pool,
     max_pool_gather as max_pool_gather,
@@ -167,6 +168,7 @@ from autograd_gpu.ops.powers import (
     sqrt as sqrt,
     square as square,
 )
+from autograd_gpu.ops.recurrent import gru_step as gru_step, lstm_step as lstm_step
 from autograd_gpu.ops.reductions import (
     all_ as all_,
     any_ as any_,

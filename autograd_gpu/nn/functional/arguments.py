@@ -9,7 +9,6 @@ from autograd_gpu.backend import Array, Backend, current_backend, find_backend
 from autograd_gpu.values import as_value
 from autograd_gpu.variable import Variable
 
-
 _MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
 

@@ -37,9 +37,9 @@ def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Varia
     if p == 2:
         norm = ops.expand_dims(_norm(x, dim, eps), axis=dim)
     else:
-        total = ops.sum_(ops.abs_(x) ** p, axis=dim, keepdims=True)
+        total: Any = ops.sum_(ops.abs_(x) ** p, axis=dim, keepdims=True)
         norm = ops.maximum(total ** (1 / p), eps)
-    return x / norm
+    return ops.divide(x, norm)
 
 
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6) -> Variable:
