@@ -1,6 +1,13 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
-from autograd_gpu import nn as nn, optim as optim, protocols as _protocols
+from autograd_gpu import (
+    data as data,
+    fft as fft,
+    linalg as linalg,
+    nn as nn,
+    optim as optim,
+    protocols as _protocols,
+)
 from autograd_gpu.backend import (
     BackendError as BackendError,
     available_backends as available_backends,
@@ -9,6 +16,7 @@ from autograd_gpu.backend import (
     use_backend as use_backend,
 )
 from autograd_gpu.engine import gradients as gradients
+from autograd_gpu.files import load as load, save as save
 from autograd_gpu.function import Function as Function
 from autograd_gpu.grad_check import (
     GradCheckError as GradCheckError,

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from sys import getrefcount
-from typing import Any
+from typing import Any, cast
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_of
+from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
-from autograd_gpu.graph import Gradient, Node
+from autograd_gpu.graph import AccumulateGrad, Gradient, Node
 from autograd_gpu.hooks import replaced
+from autograd_gpu.modes import guard
 from autograd_gpu.variable import ALONE, Variable
+
+
+def _named() -> int:
+    x = object()
+    return getrefcount(x)
+
+
+# What getrefcount says of an object that one local name refers to, and of one that a container
+# holds besides; by experiment, as the interpreter's versions differ.
+NAMED = _named()
+HELD_AND_NAMED = NAMED + 1
 
 # Adding into a leaf's .grad reads and writes it; threads that share leaves take turns.
 _lock = threading.RLock()
@@ -37,67 +50,111 @@ def fit(grad: Gradient, node: Node) -> Gradient:
     return grad
 
 
-def accumulate(slots: dict[Any, Gradient], key: Any, grad: Gradient) -> None:
-    """Add `grad` to what is in a slot: in place if nothing else holds that buffer.
-
-    An array that is no view and that only the slot refers to is nobody's saved tensor, gradient
-    or variable.  Only `slots[key]` may touch the array here: a name for it would count.
-    """
-    if slots[key].__class__ in BACKENDS:
-        if getrefcount(slots[key]) == ALONE and slots[key].base is None:
-            slots[key] += grad
-            return
-        total = slots[key] + grad
-        # NumPy's sum of 0-d arrays is a scalar.
-        slots[key] = total if total.__class__ in BACKENDS else backend_of(total).asarray(total)
-    elif slots[key].__class__ is tuple:
-        slots[key] = tuple(
-            [
-                b if a is None else a if b is None else a + b
-                for a, b in zip(slots[key], grad, strict=True)
-            ]
-        )
-    else:
-        slots[key] = slots[key] + grad
+def added(old: Gradient, grad: Gradient) -> Gradient:
+    """The sum of two contributions to one gradient, in a buffer of its own."""
+    if old.__class__ is tuple:
+        pairs = zip(old, grad, strict=True)
+        return tuple([b if a is None else a if b is None else a + b for a, b in pairs])
+    total = old + grad
+    if total.__class__ in NAMESPACES:
+        return total
+    return backend_of(total).asarray(total)  # NumPy's sum of 0-d arrays is a scalar
 
 
-def finish_leaf(
-    node: Node, g: Gradient, leaves: dict[Node, Gradient], captured: dict[Node, Gradient]
-) -> None:
-    """A leaf's gradient is complete: run its hooks and note the gradient for `commit`."""
-    variable: Variable = node.variable  # type: ignore[attr-defined]  # a node without edges
+def finish_leaf(node: Node, g: Gradient, captured: dict[Node, Gradient]) -> Gradient | None:
+    """Run a leaf's hooks on its gradient, and return it if it is still to be written."""
+    variable: Variable = node.variable  # type: ignore[attr-defined]
     if variable._hooks:
-        for hook in tuple(variable._hooks):
-            g = replaced(g, hook(g), node, "a hook on the leaf of")
+        with guard(isinstance(g, Variable)):
+            for hook in tuple(variable._hooks):
+                g = replaced(g, hook(g), node, f"a hook on {_name(variable)}")
     if captured:
         if node in captured:
             captured[node] = g
-    elif variable._post_hooks:
+        return None
+    if variable._post_hooks:
         # Whoever registered such a hook wants the gradient now, not after the whole backward.
-        finished = {node: g}
+        leaves, finished = [cast(AccumulateGrad, node)], [g]
         del g
-        commit(finished)
-    else:
-        leaves[node] = g
+        commit(leaves, finished)
+        return None
+    return g
 
 
-def commit(leaves: dict[Node, Gradient]) -> None:
+def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
     """Add the finished gradients into their leaves' `.grad`, which share memory with nothing.
 
-    This comes last, so that an error in the backward leaves every `.grad` as it was.
+    An array that is no view and that only the list holds is nobody's saved tensor, gradient or
+    variable; any other is copied.  Writing comes last, so that an error in the backward leaves
+    every `.grad` as it was.
     """
     with _lock:
-        for node in leaves:
-            variable: Variable = node.variable  # type: ignore[attr-defined]
+        for i, node in enumerate(leaves):
+            if node.variable.grad is not None:
+                _require_fit(node.variable, finished[i])
+        while leaves:
+            variable = leaves.pop().variable
+            grad = finished.pop()
             if variable.grad is None:
-                if getrefcount(leaves[node]) == ALONE and leaves[node].base is None:
-                    variable.grad = leaves[node]
-                else:
-                    variable.grad = leaves[node].copy()
+                alone = getrefcount(grad) == NAMED and grad.base is None
+                variable.grad = grad if alone else grad.copy()
             elif getrefcount(variable.grad) == ALONE and variable.grad.base is None:
-                variable.grad += leaves[node]
+                variable.grad += grad
             else:
-                variable.grad = backend_of(leaves[node]).asarray(variable.grad + leaves[node])
+                variable.grad = added(variable.grad, grad)
+            del grad
             if variable._post_hooks:
-                for hook in tuple(variable._post_hooks):
-                    hook(variable)
+                with guard(False):
+                    for hook in tuple(variable._post_hooks):
+                        hook(variable)
+
+
+def retained(kept: Sequence[tuple[Node, Gradient]]) -> list[tuple[Variable, Array]]:
+    """Which results retain which gradient (retain_grad)."""
+    pairs = []
+    for node, g in kept:
+        for reference in node.hooks.keep_for if node.hooks is not None else ():
+            variable = reference()
+            if variable is not None:
+                if variable.grad is not None:
+                    _require_fit(variable, g)
+                pairs.append((variable, g))
+    return pairs
+
+
+def keep(pairs: Sequence[tuple[Variable, Array]]) -> None:
+    """Add gradients into the `.grad` of results."""
+    with _lock:
+        for variable, g in pairs:
+            variable.grad = g.copy() if variable.grad is None else added(variable.grad, g)
+
+
+def take_over(captured: dict[Node, Gradient], key: Any) -> Variable | None:
+    """The gradient in a slot as a Variable whose array nothing else holds."""
+    if captured[key].__class__ not in BACKENDS:  # a Variable already, or None
+        return captured[key]  # type: ignore[no-any-return]
+    if getrefcount(captured[key]) == ALONE and captured[key].base is None:
+        return Variable(captured[key])
+    return Variable(captured[key].copy())
+
+
+def _require_fit(variable: Variable, g: Array) -> None:
+    """A `.grad` that the user has set is one that a gradient can be added to."""
+    grad: Array = variable.grad
+    if grad.__class__ is not g.__class__ or grad.dtype.kind != g.dtype.kind:
+        kind = BACKENDS.get(grad.__class__)
+        found = f"{kind.name} array of {grad.dtype}" if kind is not None else type(grad).__name__
+        raise TypeError(
+            f"the .grad of {_name(variable)} is a {found}, to which no "
+            f"{backend_of(g).name} array of {g.dtype} can be added"
+        )
+    if grad.shape != g.shape:
+        raise ValueError(
+            f"the .grad of {_name(variable)} has shape {grad.shape}, to which no gradient of shape "
+            f"{g.shape} can be added"
+        )
+
+
+def _name(variable: Variable) -> str:
+    what = "result" if variable.grad_fn else "leaf"
+    return f"a {what}" if variable.name is None else f"the {what} {variable.name!r}"

@@ -8,10 +8,12 @@ imports them, NumPy or CuPy.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 Array: TypeAlias = Any
@@ -23,6 +25,22 @@ Namespace: TypeAlias = Any
 
 class BackendError(ImportError):
     """A backend was asked for that cannot work on this machine; the message says why."""
+
+
+class Uploader(Protocol):
+    """Copies from the host that run beside what the thread that made it computes."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """For other threads: what they compute inside is ordered with the maker's work."""
+        ...
+
+    def send(self, x: Any) -> Any:
+        """Begin to copy a NumPy array; `receive` takes what this returns."""
+        ...
+
+    def receive(self, sent: Any) -> Array:
+        """The array on the device, which later work of the maker sees complete."""
+        ...
 
 
 class Backend(Protocol):
@@ -37,6 +55,7 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
+    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
     - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
@@ -72,6 +91,10 @@ class Backend(Protocol):
 
     def from_host(self, x: Any, device: Any = None) -> Array:
         """A copy of the NumPy array `x` on this backend."""
+        ...
+
+    def uploader(self) -> Uploader:
+        """For copies to the device that current computation does not wait for."""
         ...
 
     def device(self, x: Array) -> Any:
@@ -151,12 +174,21 @@ def load_backend(name: str) -> Backend:
     if backend is None:
         if name not in NAMES:
             raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
+        _find_backends()
         module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
         backend = module.create()
         NAMESPACES[backend.array_type] = backend.xp
         BACKENDS[backend.array_type] = backend
         _loaded[name] = backend
     return backend
+
+
+def _find_backends() -> None:
+    """Let a checkout that is not installed, or stands before the installed package on the path,
+    find its folder backends/, which only an installation puts inside the package."""
+    package = importlib.import_module(__package__)
+    if importlib.util.find_spec("autograd_gpu.backends") is None:
+        package.__path__.append(str(Path(__file__).resolve().parents[1]))
 
 
 def find_backend(x: object) -> Backend | None:

@@ -6,14 +6,25 @@ is limited by memory only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from contextlib import nullcontext
+from sys import getrefcount
 from typing import Any
 
-from autograd_gpu.accumulation import accumulate, commit, finish_leaf, fit
-from autograd_gpu.backend import backend_of
-from autograd_gpu.graph import Edges, Gradient, Node, gradient_edge
+from autograd_gpu.accumulation import (
+    HELD_AND_NAMED,
+    added,
+    commit,
+    finish_leaf,
+    fit,
+    keep,
+    retained,
+    take_over,
+)
+from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
-from autograd_gpu.modes import anomaly, recording
+from autograd_gpu.modes import anomaly, enable_grad, watching
 from autograd_gpu.variable import Variable
 
 _NOTHING: Mapping[Node, Edges] = {}
@@ -48,14 +59,16 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     >>> x.grad
     array([ 3., 30.], dtype=float32)
     """
-    node = _root_node(root)
-    slots = {node: _seed(root, grad, False)}
-    counts = _count_all([node])
-    token = recording.set(False)
-    try:
-        _run(slots, counts, _NOTHING, {}, retain_graph, False)
-    finally:
-        recording.reset(token)
+    node = root.grad_fn or _root_node(root)
+    value = root.value
+    if (
+        grad.__class__ is not value.__class__
+        or grad.shape != value.shape
+        or grad.dtype is not value.dtype
+    ):
+        grad = _seed(root, grad, False)
+    counts = _count_all(node)
+    _run([node], [grad], {}, counts, _NOTHING, {}, retain_graph, False)
 
 
 def gradients(
@@ -83,8 +96,8 @@ def gradients(
         Return None for inputs that the outputs do not depend on, where RuntimeError is raised
         otherwise.
 
-    Returns a list of Variables for a sequence of inputs, one Variable for one input.  Only the
-    nodes on a path to an input run.
+    Returns a list of Variables for a sequence of inputs, one Variable for one input; arrays are
+    their own, as those of `.grad`.  Only the nodes on a path to an input run.
 
     >>> x = Variable(2.0, requires_grad=True)
     >>> dy = gradients(x * x * x, x, create_graph=True)
@@ -93,44 +106,40 @@ def gradients(
     """
     outs = _variables(outputs, "outputs")
     ins = _variables(inputs, "inputs")
-    seeds = _grad_outputs(grad_outputs, outputs, len(outs))
+    given = _grad_outputs(grad_outputs, outputs, len(outs))
     roots = [_root_node(x) for x in outs]
     targets: list[Node | None] = [gradient_edge(x) for x in ins]
     if None in targets:
         i = targets.index(None)
         raise RuntimeError(f"gradients: input {i} does not require a gradient")
     slots: dict[Node, Gradient] = {}
-    for node, root, given in zip(roots, outs, seeds, strict=True):
-        seed = _seed(root, given, create_graph)
-        slots[node] = slots[node] + seed if node in slots else seed
+    for node, root, one in zip(roots, outs, given, strict=True):
+        seed = _seed(root, one, create_graph)
+        slots[node] = added(slots[node], seed) if node in slots else seed
         del seed
     captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
     counts, masked = _count_paths(list(slots), captured)
+    if not allow_unused:  # before anything runs and is released
+        _require_used(targets, counts)
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
-    token = recording.set(create_graph)
-    try:
-        _run(slots, counts, masked, captured, retain, create_graph)
-    finally:
-        recording.reset(token)
-    found = [None if node is None else captured[node] for node in targets]
-    for i, x in enumerate(found):
-        if x is None and not allow_unused:
-            raise RuntimeError(
-                f"gradients: the outputs do not depend on input {i}; "
-                f"pass allow_unused=True to get None for it"
-            )
-    results = [_as_result(x) for x in found]
+    ready = [node for node in slots if not counts[node]]
+    seeds = [slots.pop(node) for node in ready]
+    with enable_grad() if create_graph else nullcontext():
+        _run(ready, seeds, slots, counts, masked, captured, retain, create_graph)
+    if not allow_unused:
+        _require_used(targets, [node for node, g in captured.items() if g is not None])
+    results = [take_over(captured, node) for node in targets]
     return results[0] if isinstance(inputs, Variable) else results
 
 
 # Phase one ------------------------------------------------------------------------------------
 
 
-def _count_all(roots: list[Node]) -> dict[Node, int]:
-    """For every node beneath `roots` the number of edges that lead into it."""
-    counts = dict.fromkeys(roots, 0)
-    stack = list(roots)
+def _count_all(root: Node) -> dict[Node, int]:
+    """For every node beneath `root` the number of edges that lead into it."""
+    counts = {root: 0}
+    stack = [root]
     while stack:
         node = stack.pop()
         if node.shape is None:
@@ -141,7 +150,8 @@ def _count_all(roots: list[Node]) -> dict[Node, int]:
                     counts[edge] += 1
                 else:
                     counts[edge] = 1
-                    stack.append(edge)
+                    if edge.edges:  # a leaf leads nowhere
+                        stack.append(edge)
     return counts
 
 
@@ -184,6 +194,8 @@ def _count_paths(
 
 
 def _run(
+    ready: list[Node],
+    arrived: list[Gradient],
     slots: dict[Node, Gradient],
     counts: dict[Node, int],
     masked: Mapping[Node, Edges],
@@ -194,14 +206,15 @@ def _run(
     """Run each node once all of its gradient has arrived; then write the leaves' gradients.
 
     `ready` holds nodes and `arrived` their gradients, None where no path delivered one; a gradient
-    that waits for more contributions is in `slots`.
+    that waits for more contributions is in `slots`.  `counts` says how many these are.
     """
-    ready = [node for node in slots if not counts[node]]
-    arrived = [slots.pop(node) for node in ready]
-    leaves: dict[Node, Gradient] = {}
-    check_nan = anomaly.get()
+    leaves: list[AccumulateGrad] = []
+    finished: list[Gradient] = []
+    kept: list[tuple[Node, Gradient]] = []
+    check_nan = bool(watching) and anomaly.get()
     node = None
     grads: Any
+    old: Any
     try:
         while ready:
             node = ready.pop()
@@ -210,15 +223,20 @@ def _run(
             if g is None:  # the inputs wait for one contribution less all the same
                 grads = (None,) * len(edges)
                 cls = None
+                if not retain:
+                    node.release()
             else:
                 if node.hooks is not None:
                     g = run_prehooks(node, node.hooks, g)
-                if not node.edges:
-                    leaf: Variable = node.variable  # type: ignore[attr-defined]
+                    if node.hooks.keep_for and not captured:
+                        kept.append((node, g))
+                if node.__class__ is AccumulateGrad:
+                    leaf = node.variable
                     if captured or leaf._hooks or leaf._post_hooks:
-                        finish_leaf(node, g, leaves, captured)
-                    else:
-                        leaves[node] = g
+                        g = finish_leaf(node, g, captured)
+                    if g is not None:
+                        leaves.append(node)
+                        finished.append(g)
                     continue
                 if captured and node in captured:
                     captured[node] = g
@@ -246,7 +264,17 @@ def _run(
                     grad = fit(grad, edge)
                 if edge in slots:
                     if grad is not None:
-                        accumulate(slots, edge, grad)
+                        old = slots[edge]
+                        kind = old.__class__
+                        if (
+                            getrefcount(old) == HELD_AND_NAMED
+                            and kind in BACKENDS
+                            and old.base is None
+                        ):
+                            old += grad  # nothing else holds this buffer
+                        else:
+                            slots[edge] = added(old, grad)
+                        old = None
                     if counts[edge] == 1:
                         ready.append(edge)
                         arrived.append(slots.pop(edge))
@@ -265,8 +293,11 @@ def _run(
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
         raise
     g = None
+    results = retained(kept) if kept else ()
     if leaves:
-        commit(leaves)
+        commit(leaves, finished)
+    if results:
+        keep(results)
 
 
 # Arguments ------------------------------------------------------------------------------------
@@ -287,13 +318,6 @@ def _root_node(root: Any) -> Node:
 
 def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
     value = root.value
-    if (
-        grad.__class__ is value.__class__
-        and not create_graph
-        and grad.shape == value.shape
-        and grad.dtype == value.dtype
-    ):
-        return grad
     if grad is None:
         if value.size != 1 or value.dtype.kind == "c":
             raise RuntimeError(
@@ -314,6 +338,8 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
 
 
 def _variables(x: Any, what: str) -> list[Variable]:
+    if not isinstance(x, (Variable, Iterable)):
+        raise TypeError(f"gradients: {what} are Variables, not {type(x).__name__}")
     items = [x] if isinstance(x, Variable) else list(x)
     for i, item in enumerate(items):
         if not isinstance(item, Variable):
@@ -328,12 +354,19 @@ def _grad_outputs(given: Any, outputs: Any, n: int) -> list[Any]:
         return [None] * n
     if isinstance(outputs, Variable) and not isinstance(given, (list, tuple)):
         return [given]
+    if not hasattr(given, "__len__"):
+        raise TypeError(
+            f"gradients: grad_outputs is a sequence, as outputs is, not {type(given).__name__}"
+        )
     if len(given) != n:
         raise ValueError(f"gradients: {len(given)} grad_outputs were given for {n} outputs")
     return list(given)
 
 
-def _as_result(x: Gradient) -> Variable | None:
-    if x is None or isinstance(x, Variable):
-        return x
-    return Variable(x)
+def _require_used(targets: Sequence[Node | None], used: Container[Node | None]) -> None:
+    for i, node in enumerate(targets):
+        if node not in used:
+            raise RuntimeError(
+                f"gradients: the outputs do not depend on input {i}; "
+                f"pass allow_unused=True to get None for it"
+            )

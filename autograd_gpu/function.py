@@ -21,7 +21,7 @@ from autograd_gpu.graph import (
     selected,
 )
 from autograd_gpu.hooks import check_gradient
-from autograd_gpu.modes import recording
+from autograd_gpu.modes import no_grad, recording
 from autograd_gpu.operands import unify
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
@@ -44,7 +44,8 @@ class Function:
     - It keeps what `backward` needs as members, or through `self.save(...)`.
     - `backward` gets the gradient of the output, a tuple for several outputs, and returns one
       gradient for each positional argument of `apply`: of that argument's shape and dtype, or None.
-      These are raw arrays, or Variables under create_graph.
+      These are raw arrays, or Variables under create_graph.  It must not change `g`, which others
+      may share.
     - `self.needs_input_grad` says which arguments need a gradient.
 
     Only what went through `self.save` is connected to the graph, so only a Function that saves
@@ -158,7 +159,8 @@ class UserNode(FunctionNode):
             function = copy.copy(function)
             function.needs_input_grad = tuple([edge is not None for edge in edges])
         g = self._filled(g)
-        grads = self._counted(function.backward(g))
+        with no_grad():
+            grads = self._counted(function.backward(g))
         like = g[0] if self.several else g
         return tuple(
             [

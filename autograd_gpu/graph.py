@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from autograd_gpu.backend import Array
-from autograd_gpu.modes import anomaly, recording
+from autograd_gpu.modes import anomaly, recording, watching
 from autograd_gpu.variable import RemovableHandle, Variable
 
 Gradient: TypeAlias = Any
@@ -95,6 +95,15 @@ class Node:
         if all(other() is not variable() for other in keep):
             keep.append(variable)
 
+    def stop_keeping(self, variable: Variable) -> bool:
+        """Undo `keep_gradient_for`; whether there was anything to undo."""
+        keep = self.hooks.keep_for if self.hooks is not None else []
+        for i, other in enumerate(keep):
+            if other() is variable:
+                del keep[i]
+                return True
+        return False
+
     def _own_hooks(self) -> Hooks:
         if self.hooks is None:
             self.hooks = Hooks()
@@ -128,12 +137,15 @@ class AccumulateGrad(Node):
 
 
 def gradient_edge(x: Variable) -> Node | None:
-    """The Node that receives the gradient of `x`, or None if `x` does not require one."""
+    """The Node that receives the gradient of `x`, or None if `x` does not require one.
+
+    A leaf has one as long as that is in use, and another after a `.value` of another kind.
+    """
     node = x.grad_fn
     if node is None and x._requires_grad:
         known = x._accumulator
         node = known() if known is not None else None
-        if node is None:
+        if node is None or node.shape != x.value.shape or node.dtype != x.value.dtype:
             # Written out: a constructor's call would cost as much as the rest.
             node = AccumulateGrad()
             node.variable = x
@@ -163,7 +175,7 @@ def make_result(value: Array, node: Node | None = None) -> Variable:
         node.shape = value.shape
         node.dtype = value.dtype
         node.hooks = None
-        if anomaly.get():
+        if watching and anomaly.get():
             _recorded_at[node] = _call_site()
     return result
 

@@ -18,13 +18,17 @@ R = TypeVar("R")
 recording: ContextVar[bool] = ContextVar("autograd_gpu.recording", default=True)
 anomaly: ContextVar[bool] = ContextVar("autograd_gpu.anomaly", default=False)
 
+# One entry for each detect_anomaly that any thread or task is in: empty, it spares every op the
+# look at the context variable.
+watching: list[None] = []
+
 
 def is_grad_enabled() -> bool:
     """Whether ops record in this thread (or task)."""
     return recording.get()
 
 
-class _Guard:
+class guard:
     """Sets a mode for the length of a with statement or of a decorated call; guards nest.
 
     The replaced values are kept in a context variable rather than in the guard, so that one guard
@@ -57,8 +61,8 @@ class _Guard:
         Of generators and coroutines every step is guarded by itself: between two steps the caller
         has its own mode again.
         """
-        guard = type(self).__new__(type(self))
-        guard.value = self.value
+        same = type(self).__new__(type(self))
+        same.value = self.value
         if inspect.isasyncgenfunction(function):
 
             @functools.wraps(function)
@@ -68,7 +72,7 @@ class _Guard:
                 try:
                     while True:
                         try:
-                            item = await _Steps(step, guard)
+                            item = await _Steps(step, same)
                         except StopAsyncIteration:
                             return
                         try:
@@ -80,39 +84,39 @@ class _Guard:
                         else:
                             step = inner.asend(sent)
                 finally:
-                    await _Steps(inner.aclose(), guard)
+                    await _Steps(inner.aclose(), same)
 
             return cast(Callable[P, R], stream)
         if inspect.iscoroutinefunction(function):
 
             @functools.wraps(function)
             async def coroutine(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await _Steps(function(*args, **kwargs), guard)
+                return await _Steps(function(*args, **kwargs), same)
 
             return cast(Callable[P, R], coroutine)
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
             def generator(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, Any]:
-                return (yield from _guarded(function(*args, **kwargs), guard))
+                return (yield from _guarded(function(*args, **kwargs), same))
 
             return cast(Callable[P, R], generator)
 
         @functools.wraps(function)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with guard:
+            with same:
                 return function(*args, **kwargs)
 
         return call
 
 
-def _guarded(inner: Any, guard: _Guard) -> Generator[Any, Any, Any]:
-    """Drive `inner` (a generator or coroutine), with `guard` entered for each of its steps."""
+def _guarded(inner: Any, mode: guard) -> Generator[Any, Any, Any]:
+    """Drive `inner` (a generator or coroutine), with `mode` entered for each of its steps."""
     advance: Callable[[], Any] = functools.partial(inner.send, None)
     try:
         while True:
             try:
-                with guard:
+                with mode:
                     item = advance()
             except StopIteration as stop:
                 return stop.value
@@ -125,22 +129,22 @@ def _guarded(inner: Any, guard: _Guard) -> Generator[Any, Any, Any]:
             else:
                 advance = functools.partial(inner.send, sent)
     finally:
-        with guard:
+        with mode:
             inner.close()
 
 
 class _Steps:
     """An awaitable that drives another one with a guard around each step."""
 
-    def __init__(self, inner: Coroutine[Any, Any, Any], guard: _Guard) -> None:
+    def __init__(self, inner: Coroutine[Any, Any, Any], mode: guard) -> None:
         self.inner = inner
-        self.guard = guard
+        self.mode = mode
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return _guarded(self.inner, self.guard)
+        return _guarded(self.inner, self.mode)
 
 
-class no_grad(_Guard):
+class no_grad(guard):
     """Context manager and decorator: ops inside record nothing and return plain leaves.
 
     >>> x = Variable(3.0, requires_grad=True)
@@ -154,14 +158,14 @@ class no_grad(_Guard):
         super().__init__(False)
 
 
-class enable_grad(_Guard):
+class enable_grad(guard):
     """Context manager and decorator: ops inside record, also within a `no_grad`."""
 
     def __init__(self) -> None:
         super().__init__(True)
 
 
-class set_grad_enabled(_Guard):
+class set_grad_enabled(guard):
     """Turns recording on or off: from the call on, or for the length of a with statement.
 
     As a decorator it sets the mode for the decorated calls only.
@@ -190,7 +194,7 @@ class set_grad_enabled(_Guard):
         return plain(function)
 
 
-class detect_anomaly(_Guard):
+class detect_anomaly(guard):
     """Context manager and decorator for finding a faulty derivative.
 
     Ops recorded inside remember the line that called them, and an exception in their backward
@@ -210,3 +214,16 @@ class detect_anomaly(_Guard):
 
     def __init__(self) -> None:
         super().__init__(True)
+
+    def __enter__(self) -> None:
+        watching.append(None)
+        super().__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        watching.pop()

@@ -58,6 +58,7 @@ KEYWORDS = {
     "a_min": "min",
     "ddof": "correction",
     "newshape": "shape",
+    "rcond": "rtol",
     "reps": "repetitions",
 }
 
@@ -65,7 +66,6 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "concatenate": ("arrays", "axis", "out", "dtype", "casting"),
     "dot": ("a", "b", "out"),
     "inner": ("a", "b"),
-    "where": ("condition", "x", "y"),
 }
 """The parameters of functions in C, which older releases of NumPy do not tell."""
 
@@ -225,6 +225,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return ops.nonzero(condition)
+    return ops.where(condition, x, y)
+
+
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     axis %= a.ndim
     start = start + a.ndim if start < 0 else start
@@ -242,12 +248,7 @@ def nan_to_num(
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
-    x = ops.moveaxis(a, (axis1, axis2), (-2, -1))
-    rows, columns = x.shape[-2:]
-    first, second = builtins.max(-offset, 0), builtins.max(offset, 0)
-    n = builtins.max(0, builtins.min(rows - first, columns - second))
-    i = list(range(n))
-    return x[(..., [first + k for k in i], [second + k for k in i])]
+    return ops.linalg.diagonal(ops.moveaxis(a, (axis1, axis2), (-2, -1)), offset)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
@@ -263,25 +264,19 @@ def diag(v: Any, k: int = 0) -> Any:
     return ops.scatter_add(v, index, (n, n))
 
 
-def multi_dot(arrays: Sequence[Any]) -> Any:
-    result = arrays[0]
-    for x in arrays[1:]:
-        result = ops.matmul(result, x)
-    return result
+def cross(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    if axis is not None:
+        axisa = axisb = axisc = axis
+    y = ops.linalg.cross(ops.moveaxis(a, axisa, -1), ops.moveaxis(b, axisb, -1))
+    return ops.moveaxis(y, -1, axisc)
 
 
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    linalg: Any = getattr(ops, "linalg", None)
-    if linalg is None:
-        raise TypeError("np.linalg.norm has no derivative here")
-    if hasattr(linalg, "norm"):
-        return linalg.norm(x, ord=ord, axis=axis, keepdims=keepdims)
-    two = (isinstance(axis, tuple) and len(axis) == 2) or (axis is None and x.ndim == 2)
-    if ord is not None and two:
-        if axis is not None and axis != (-2, -1):
-            x = ops.moveaxis(x, axis, (-2, -1))
-        return linalg.matrix_norm(x, ord=ord, keepdims=keepdims)
-    return linalg.vector_norm(x, ord=2 if ord is None else ord, axis=axis, keepdims=keepdims)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    if tol is None:
+        return ops.linalg.matrix_rank(A, rtol)
+    return ops.count_nonzero(ops.linalg.svdvals(A) > tol, axis=-1)
 
 
 ADAPTERS: dict[str, Callable[..., Any]] = {
@@ -292,6 +287,7 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "clip": clip,
     "column_stack": column_stack,
     "copy": copy,
+    "cross": cross,
     "cumprod": cumprod,
     "cumsum": cumsum,
     "diag": diag,
@@ -300,8 +296,7 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "dstack": dstack,
     "einsum": einsum,
     "hstack": hstack,
-    "linalg.multi_dot": multi_dot,
-    "linalg.norm": norm,
+    "linalg.matrix_rank": matrix_rank,
     "meshgrid": meshgrid,
     "nan_to_num": nan_to_num,
     "ptp": ptp,
@@ -312,4 +307,5 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "trapezoid": trapezoid,
     "vdot": vdot,
     "vstack": vstack,
+    "where": where,
 }

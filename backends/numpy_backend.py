@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
 
@@ -85,6 +86,7 @@ def _namespace() -> ModuleType:
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
         erf=erf,
+        masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
         random_bits=random_bits,
@@ -104,6 +106,22 @@ def _namespace() -> ModuleType:
     )
     vars(xp).update(convolution_nd.bound(xp))
     return xp
+
+
+class HostUploader:
+    """The Uploader of a backend that shares the host's memory."""
+
+    def working(self) -> AbstractContextManager[None]:
+        """Nothing to prepare."""
+        return nullcontext()
+
+    def send(self, x: Array) -> Array:
+        """`x` itself."""
+        return x
+
+    def receive(self, sent: Array) -> Array:
+        """`sent` itself."""
+        return sent
 
 
 class NumpyBackend:
@@ -133,6 +151,10 @@ class NumpyBackend:
         if device not in (None, "cpu"):
             raise ValueError(f"NumPy arrays live on 'cpu', not on {device!r}")
         return np.array(x)
+
+    def uploader(self) -> HostUploader:
+        """Hands on what it is given: it is here already."""
+        return HostUploader()
 
     def device(self, x: Array) -> str:
         """'cpu'."""

@@ -70,3 +70,23 @@ def blockwise(function: Callable[[Array], Array], x: Array) -> Array:
     for i in range(0, flat.size, BLOCK):
         result[i : i + BLOCK] = function(flat[i : i + BLOCK])
     return y
+
+
+def masked(x: Array, mask: Array) -> Array:
+    """`x` where the mask holds, 0 elsewhere, also where `x` is infinite or NaN.
+
+    A large array has its bits cleared: np.where takes seven times as long where a mask looks
+    random to the branch predictor.
+    """
+    bits = _BITS.get(x.dtype.char)
+    if x.size <= SMALL or bits is None or x.shape != mask.shape or not x.flags.c_contiguous:
+        return np.where(mask, x, 0)
+    y = np.empty_like(x)
+    raw = y.view(bits)
+    raw[...] = mask.view(np.int8)
+    np.negative(raw, raw)  # all bits set where the mask holds
+    np.bitwise_and(raw, x.view(bits), raw)
+    return y
+
+
+_BITS = {"e": np.int16, "f": np.int32, "d": np.int64}

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,3 +116,13 @@ def test_moving_between_backends_of_one_name_is_no_copy_on_numpy():
     np.testing.assert_array_equal(x.grad, np.full(3, 2.0))
     with pytest.raises(TypeError, match="jax"):
         x.to("jax")
+
+
+def test_a_checkout_that_is_not_installed_works():
+    root = Path(__file__).resolve().parents[1]
+    code = (
+        f"import sys; sys.path.insert(0, {str(root)!r})\n"
+        "sys.meta_path[:] = [f for f in sys.meta_path if 'editable' not in repr(f).lower()]\n"
+        "import autograd_gpu as ag; print(ag.Variable([2.0]).item(), ag.__file__)"
+    )
+    assert run(code, AUTOGRAD_GPU_BACKEND="numpy") == f"2.0 {root / 'autograd_gpu/__init__.py'}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 
 from autograd_gpu.backend import NAMESPACES
+from autograd_gpu.ops import fft as fft, linalg as linalg
 from autograd_gpu.ops.activations import (
     elu as elu,
     gelu as gelu,
@@ -185,6 +186,7 @@ from autograd_gpu.ops.reductions import (
 )
 from autograd_gpu.ops.selection import (
     clip as clip,
+    masked as masked,
     maximum as maximum,
     minimum as minimum,
     where as where,
