@@ -7,9 +7,7 @@ from parity import normal, torch
 import autograd_gpu as ag
 from autograd_gpu import nn
 
-pytestmark = pytest.mark.filterwarnings(
-    "ignore:.*nested", "ignore:dropout option", "ignore:Support"
-)
+pytestmark = pytest.mark.filterwarnings("ignore:.*nested", "ignore:Using padding", "ignore:Support")
 
 
 def twins(name, *args, **kwargs):
