@@ -16,6 +16,7 @@ from autograd_gpu.backends import (
     numpy_adaptive_steps,
     numpy_convolution,
     numpy_functions,
+    numpy_fuse,
     numpy_rows,
     numpy_steps,
     pooling,
@@ -86,6 +87,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         masked=numpy_functions.masked,
         matmul=matmul,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.exponentials import require_real, sigmoid, softplus
 from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.ops.selection import clip
@@ -135,26 +135,38 @@ def _tanh_of_u(xp: Namespace, x: Array, square: Array) -> Array:
     return xp.tanh(u, u) if u.ndim else xp.tanh(u)
 
 
+def _slope(xp: Namespace, x: Array) -> Array:
+    square = x * x
+    t = _tanh_of_u(xp, x, square)
+    square *= 3 * K
+    square += C
+    square *= x
+    square *= t * t - 1
+    t -= square
+    t += 1
+    t *= 0.5
+    return t
+
+
 @primitive(x=_bend)
 def gelu_tanh_slope(xp: Namespace, x: Array) -> Array:
     """The derivative of gelu_tanh."""
-
-    def slope(x: Array) -> Array:
-        square = x * x
-        t = _tanh_of_u(xp, x, square)
-        square *= 3 * K
-        square += C
-        square *= x
-        square *= t * t - 1
-        t -= square
-        t += 1
-        t *= 0.5
-        return t
-
-    return blockwise(xp, slope, x)
+    return blockwise(xp, lambda x: _slope(xp, x), x)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, gelu_tanh_slope, x))
+def _gelu_tanh(xp: Namespace, g: Any, x: Any) -> Any:
+    if xp is NAMESPACES[Variable]:
+        return g * gelu_tanh_slope(x)
+
+    def gradient(g: Array, x: Array) -> Array:
+        y = _slope(xp, x)
+        y *= g
+        return y
+
+    return blockwise(xp, gradient, g, x)
+
+
+@primitive(x=_gelu_tanh)
 def gelu_tanh(xp: Namespace, x: Array) -> Array:
     """GELU with tanh in place of erf."""
 
