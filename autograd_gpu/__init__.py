@@ -201,6 +201,8 @@ from autograd_gpu.ops import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.optim import GradScaler as GradScaler
+from autograd_gpu.precision import autocast as autocast
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
 from autograd_gpu.threads import (
     get_num_threads as get_num_threads,

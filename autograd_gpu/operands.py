@@ -14,7 +14,7 @@ from autograd_gpu.backend import (
     current_backend,
     find_backend,
 )
-from autograd_gpu.graph import FunctionNode, selected
+from autograd_gpu.graph import FunctionNode, reconnected, selected
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
@@ -123,6 +123,15 @@ def scalar(x: Any, y: Any) -> Any:
     if type(x) in SCALARS:
         return (y[0] if isinstance(y, tuple) else y).dtype.type(x)
     return x
+
+
+def resumed(x: Any, node: FunctionNode | None, g: Any) -> Any:
+    """A saved operand with its edge; a number as an array beside `g`, so that functions of it stay
+    on that backend."""
+    if x is None or type(x) in NAMESPACES:
+        return reconnected(x, node)
+    first = g[0] if isinstance(g, tuple) else g
+    return BACKENDS[type(first.value)].asarray(x)
 
 
 def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:

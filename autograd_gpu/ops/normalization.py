@@ -79,7 +79,7 @@ def _batch_norm(
     return batch_norm_gradients(xp, g, x, mean, inverse, weight, every)[: len(needs)]
 
 
-@primitive(aux=True, operands=_batch_norm)
+@primitive(aux=True, cast="widened", operands=_batch_norm)
 def batch_norm(
     xp: Namespace, *operands: Array, mean: Array, variance: Array, eps: float
 ) -> tuple[Array, Any]:

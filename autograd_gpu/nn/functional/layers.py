@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
+from autograd_gpu.precision import in_float32
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -107,6 +108,7 @@ def group_norm(
     return _per_channel(ops.reshape(y, shape), weight, bias)
 
 
+@in_float32
 def rms_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Variable:
