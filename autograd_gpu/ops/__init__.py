@@ -152,7 +152,7 @@ from autograd_gpu.ops.matmul import (
     tensordot as tensordot,
     vecdot as vecdot,
 )
-from autograd_gpu.ops.normalization import batch_norm as batch_norm
+from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
 from autograd_gpu.ops.pooling import (
     max_pool as max_pool,
     max_pool_gather as max_pool_gather,

@@ -1,4 +1,4 @@
-"""Batch norm in training, as one op."""
+"""Batch norm in training and RMS norm, each as one op."""
 
 from __future__ import annotations
 
@@ -89,3 +89,41 @@ def batch_norm(
     inverse = 1 / xp.sqrt(variance + eps)
     y = channels_normalised(xp, x, mean, inverse, weight, bias)
     return y, (mean, inverse)
+
+
+# RMS norm ----------------------------------------------------------------------------------------
+
+
+def _rms_norm(
+    xp: Namespace,
+    g: Any,
+    operands: Sequence[Any],
+    needs: Sequence[bool],
+    aux: Any,
+    count: int,
+    eps: float,
+) -> list[Any]:
+    x = operands[0]
+    axes = tuple(range(-count, 0))
+    if aux is None:
+        aux = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    normal = x * aux
+    grads: list[Any] = [None] * len(needs)
+    if needs[0]:
+        h = g if len(operands) == 1 else g * operands[1]
+        along = xp.mean(h * normal, axis=axes, keepdims=True)
+        grads[0] = (h - normal * along) * aux
+    if needs[-1] and len(needs) > 1:
+        grads[1] = xp.sum(g * normal, axis=tuple(range(g.ndim - count)))
+    return grads
+
+
+@primitive(aux=True, cast="widened", operands=_rms_norm)
+def rms_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Array]:
+    """The first operand over the root of the mean of its squares over its last `count` axes, times
+    the second, which has their shape and need not be given."""
+    x = operands[0]
+    axes = tuple(range(-count, 0))
+    inverse = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    y = x * inverse
+    return (y if len(operands) == 1 else y * operands[1]), inverse

@@ -80,12 +80,12 @@ DELICATE = {
     "rms_norm": lambda x: F.rms_norm(x, 4),
     "batch_norm": lambda x: F.batch_norm(x, None, None, training=True),
     "cross_entropy": lambda x: F.cross_entropy(x, [0, 1, 2]),
-    "soft_cross_entropy": lambda x: F.cross_entropy(x, np.full((3, 4), 0.25, "f4")),
+    "soft_cross_entropy": lambda x: F.cross_entropy(x, [[0.25] * 4] * 3),
     "nll_loss": lambda x: F.nll_loss(x, [0, 1, 2]),
     "mse_loss": lambda x: F.mse_loss(x, x),
     "l1_loss": lambda x: F.l1_loss(x, x),
     "huber_loss": lambda x: F.huber_loss(x, x),
-    "bce": lambda x: F.binary_cross_entropy_with_logits(x, np.ones((3, 4), "f4")),
+    "bce": lambda x: F.binary_cross_entropy_with_logits(x, [[1.0] * 4] * 3),
     "cosine_similarity": lambda x: F.cosine_similarity(x, x),
 }
 

@@ -9,7 +9,6 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
-from autograd_gpu.precision import in_float32
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -108,7 +107,6 @@ def group_norm(
     return _per_channel(ops.reshape(y, shape), weight, bias)
 
 
-@in_float32
 def rms_norm(
     x: Any, normalized_shape: int | Sequence[int], weight: Any = None, eps: float | None = None
 ) -> Variable:
@@ -119,11 +117,9 @@ def rms_norm(
         raise ValueError(f"rms_norm: x {list(shape)} must end in {list(normal)}")
     if weight is not None and shape_of(weight) != normal:
         raise ValueError(f"rms_norm: weight {list(shape_of(weight))} must be {list(normal)}")
-    axes = tuple(range(-len(normal), 0))
     if eps is None:
-        eps = float(backend_near(x).xp.finfo(raw(x).dtype).eps)
-    y = ops.divide(x, ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps))
-    return y if weight is None else ops.multiply(y, weight)
+        eps = float(backend_near(x).xp.finfo(ops.asarray(x).dtype).eps)
+    return ops.rms_norm([x] if weight is None else [x, weight], len(normal), eps)
 
 
 def batch_norm(
@@ -154,10 +150,17 @@ def batch_norm(
                 f"{list(shape)}"
             )
     if not training and running_mean is not None:
-        columns = (1, -1, *[1] * (len(shape) - 2))
-        centred = x - raw(running_mean).reshape(columns)
-        variance = raw(running_var).reshape(columns)
-        return _per_channel(centred * (1 / ops.sqrt(variance + eps)), weight, bias)
+        columns = (-1, *[1] * (len(shape) - 2))
+        scale: Any = 1 / backend_near(x).xp.sqrt(raw(running_var) + eps)
+        shift = -raw(running_mean)
+        if weight is None:
+            shift = shift * scale
+        else:
+            scale = ops.multiply(weight, scale)
+            shift = shift * scale
+        if bias is not None:
+            shift = shift + bias
+        return ops.add(ops.reshape(scale, columns) * x, ops.reshape(shift, columns))
     x = ops.asarray(x)
     n = prod(shape) // max(1, shape[1])
     if n < 1 or (training and n < 2):
@@ -285,6 +288,11 @@ def scaled_dot_product_attention(
     seen = _seen(scores, is_causal)
     if attn_mask is not None:
         mask = as_raw(attn_mask, q)
+        if not _broadcasts(mask.shape, scores.shape):
+            raise ValueError(
+                f"scaled_dot_product_attention: attn_mask {list(mask.shape)} does not broadcast to "
+                f"the scores {list(scores.shape)}"
+            )
         if mask.dtype.kind == "b":
             seen = mask if seen is None else seen & mask
         else:
@@ -293,6 +301,11 @@ def scaled_dot_product_attention(
             seen = open_ if seen is None else seen & open_
     p = ops.softmax(scores, axis=-1) if seen is None else ops.masked_softmax(scores, seen)
     return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
+
+
+def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
+    n = len(onto) - len(shape)
+    return n >= 0 and all(a in (1, b) for a, b in zip(shape, onto[n:], strict=True))
 
 
 def _seen(scores: Variable, is_causal: bool) -> Any:
