@@ -245,3 +245,19 @@ def test_repr_of_new_layers():
     )
     assert repr(nn.MaxPool3d(2)) == "MaxPool3d(kernel_size=2, stride=2, padding=0)"
     assert repr(nn.HuberLoss(delta=0.5)) == "HuberLoss(delta=0.5)"
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_batch_norm_of_other_types(backend, dtype):
+    x = on(backend, normal(64, 3, 5).astype(dtype), True)
+    w, b = (on(backend, normal(3).astype("f4"), True) for _ in range(2))
+    y = F.batch_norm(x, None, None, w, b, training=True)
+    ag.sum(y * on(backend, normal(64, 3, 5).astype("f4"))).backward()
+    exact = ag.Variable(normal(64, 3, 5).astype(dtype).astype("f8"), True)
+    expected = F.batch_norm(exact, None, None, normal(3), normal(3), training=True)
+    ag.sum(expected * normal(64, 3, 5)).backward()
+    tolerance = 1e-5 if dtype == "float32" else 1e-2
+    np.testing.assert_allclose(y.numpy(), expected.value, tolerance, tolerance)
+    got = ag.Variable(x.grad).numpy()
+    assert got.dtype == dtype
+    np.testing.assert_allclose(got, exact.grad, tolerance, tolerance)

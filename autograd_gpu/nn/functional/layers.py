@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
+from autograd_gpu.precision import casting
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -162,6 +163,10 @@ def batch_norm(
             shift = shift + bias
         return ops.add(ops.reshape(scale, columns) * x, ops.reshape(shift, columns))
     x = ops.asarray(x)
+    if x.dtype.itemsize == 2:  # sums of squares need more
+        wide = ops.astype(x, "float32")
+        y = batch_norm(wide, running_mean, running_var, weight, bias, training, momentum, eps)
+        return y if casting.get() is not None else ops.astype(y, x.dtype)
     n = prod(shape) // max(1, shape[1])
     if n < 1 or (training and n < 2):
         raise ValueError(f"batch_norm: x {list(shape)} has {n} values per channel, no variance")
