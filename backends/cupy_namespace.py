@@ -17,6 +17,7 @@ import numpy as np
 from autograd_gpu.backends import (
     convolution_nd,
     cupy_activations,
+    cupy_batch_norm,
     cupy_gemm,
     cupy_images,
     cupy_kernels,
@@ -37,6 +38,9 @@ def namespace() -> ModuleType:
     vars(xp).update(
         asarray=asarray,
         assign=partial(assign_last, cp),
+        batch_norm_gradients=cupy_batch_norm.batch_norm_gradients,
+        channel_statistics=cupy_batch_norm.channel_statistics,
+        channels_normalised=cupy_batch_norm.channels_normalised,
         clip=clip,
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),

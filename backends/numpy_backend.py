@@ -13,6 +13,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_adaptive_steps,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
@@ -192,6 +193,10 @@ class NumpyBackend:
 
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)
+    rmsprop_step = staticmethod(numpy_adaptive_steps.rmsprop_step)
+    adagrad_step = staticmethod(numpy_adaptive_steps.adagrad_step)
+    lion_step = staticmethod(numpy_adaptive_steps.lion_step)
+    average_step = staticmethod(numpy_adaptive_steps.average_step)
 
 
 def create() -> NumpyBackend:

@@ -23,6 +23,7 @@ def _linear_bias(xp: Namespace, g: Any) -> Any:
 
 
 @primitive(
+    cast="narrowed",
     x=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=_linear_weight,
     bias=_linear_bias,
@@ -79,7 +80,7 @@ def _layer_norm(
     return layer_norm_gradients(xp, g, x, weight, aux, every, count=count, eps=eps)[: len(needs)]
 
 
-@primitive(aux=True, operands=_layer_norm)
+@primitive(aux=True, cast="widened", operands=_layer_norm)
 def layer_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Any]:
     """The first operand normalised over its last `count` axes, times the second, plus the third.
 
