@@ -185,7 +185,7 @@ def main() -> None:
     seconds = time.perf_counter() - start
     count = sum(x.size for x in model.parameters())
     print(f"{count} parameters, {characters} characters in {seconds:.0f} s")
-    print(f"validation loss: {validate(model, test_text, 8 if args.quick else 1000):.3f} nats")
+    print(f"validation loss: {validate(model, test_text, 8 if args.quick else 300):.3f} nats")
     draw(ag.data.read_log(log.path), args.out / "gpt.png")
     print(sample(model, generator, "def ", 40 if args.quick else 500))
 
