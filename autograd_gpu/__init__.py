@@ -18,6 +18,7 @@ from autograd_gpu.backend import (
 from autograd_gpu.engine import gradients as gradients
 from autograd_gpu.files import load as load, save as save
 from autograd_gpu.function import Function as Function
+from autograd_gpu.fuse import fuse as fuse
 from autograd_gpu.grad_check import (
     GradCheckError as GradCheckError,
     grad_check as grad_check,
@@ -201,6 +202,10 @@ from autograd_gpu.ops import (
     zeros_like as zeros_like,
 )
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
+from autograd_gpu.threads import (
+    get_num_threads as get_num_threads,
+    set_num_threads as set_num_threads,
+)
 from autograd_gpu.transforms import (
     checkpoint as checkpoint,
     elementwise_grad as elementwise_grad,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 from sys import getrefcount
-from typing import cast
+from typing import Any, cast
 
-from autograd_gpu.backend import NAMESPACES, backend_of
+from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import AccumulateGrad, Gradient, Node
 from autograd_gpu.hooks import replaced
@@ -66,7 +67,7 @@ def finish_leaf(node: Node, g: Gradient, captured: dict[Node, Gradient]) -> Grad
     if variable._hooks:
         with guard(isinstance(g, Variable)):
             for hook in tuple(variable._hooks):
-                g = replaced(g, hook(g), node, "a hook on the leaf of")
+                g = replaced(g, hook(g), node, f"a hook on {_name(variable)}")
     if captured:
         if node in captured:
             captured[node] = g
@@ -88,6 +89,9 @@ def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
     every `.grad` as it was.
     """
     with _lock:
+        for i, node in enumerate(leaves):
+            if node.variable.grad is not None:
+                _require_fit(node.variable, finished[i])
         while leaves:
             variable = leaves.pop().variable
             grad = finished.pop()
@@ -103,3 +107,54 @@ def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
                 with guard(False):
                     for hook in tuple(variable._post_hooks):
                         hook(variable)
+
+
+def retained(kept: Sequence[tuple[Node, Gradient]]) -> list[tuple[Variable, Array]]:
+    """Which results retain which gradient (retain_grad)."""
+    pairs = []
+    for node, g in kept:
+        for reference in node.hooks.keep_for if node.hooks is not None else ():
+            variable = reference()
+            if variable is not None:
+                if variable.grad is not None:
+                    _require_fit(variable, g)
+                pairs.append((variable, g))
+    return pairs
+
+
+def keep(pairs: Sequence[tuple[Variable, Array]]) -> None:
+    """Add gradients into the `.grad` of results."""
+    with _lock:
+        for variable, g in pairs:
+            variable.grad = g.copy() if variable.grad is None else added(variable.grad, g)
+
+
+def take_over(captured: dict[Node, Gradient], key: Any) -> Variable | None:
+    """The gradient in a slot as a Variable whose array nothing else holds."""
+    if captured[key].__class__ not in BACKENDS:  # a Variable already, or None
+        return captured[key]  # type: ignore[no-any-return]
+    if getrefcount(captured[key]) == ALONE and captured[key].base is None:
+        return Variable(captured[key])
+    return Variable(captured[key].copy())
+
+
+def _require_fit(variable: Variable, g: Array) -> None:
+    """A `.grad` that the user has set is one that a gradient can be added to."""
+    grad: Array = variable.grad
+    if grad.__class__ is not g.__class__ or grad.dtype.kind != g.dtype.kind:
+        kind = BACKENDS.get(grad.__class__)
+        found = f"{kind.name} array of {grad.dtype}" if kind is not None else type(grad).__name__
+        raise TypeError(
+            f"the .grad of {_name(variable)} is a {found}, to which no "
+            f"{backend_of(g).name} array of {g.dtype} can be added"
+        )
+    if grad.shape != g.shape:
+        raise ValueError(
+            f"the .grad of {_name(variable)} has shape {grad.shape}, to which no gradient of shape "
+            f"{g.shape} can be added"
+        )
+
+
+def _name(variable: Variable) -> str:
+    what = "result" if variable.grad_fn else "leaf"
+    return f"a {what}" if variable.name is None else f"the {what} {variable.name!r}"

@@ -55,9 +55,10 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
+    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
-    - `conv2d`, `conv2d_input`, `conv2d_weight` and the pooling functions of `ops.convolution` and
+    - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names
     """

@@ -6,12 +6,21 @@ is limited by memory only.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from sys import getrefcount
 from typing import Any
 
-from autograd_gpu.accumulation import HELD_AND_NAMED, added, commit, finish_leaf, fit
+from autograd_gpu.accumulation import (
+    HELD_AND_NAMED,
+    added,
+    commit,
+    finish_leaf,
+    fit,
+    keep,
+    retained,
+    take_over,
+)
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
@@ -87,8 +96,8 @@ def gradients(
         Return None for inputs that the outputs do not depend on, where RuntimeError is raised
         otherwise.
 
-    Returns a list of Variables for a sequence of inputs, one Variable for one input.  Only the
-    nodes on a path to an input run.
+    Returns a list of Variables for a sequence of inputs, one Variable for one input; arrays are
+    their own, as those of `.grad`.  Only the nodes on a path to an input run.
 
     >>> x = Variable(2.0, requires_grad=True)
     >>> dy = gradients(x * x * x, x, create_graph=True)
@@ -106,24 +115,21 @@ def gradients(
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)
-        slots[node] = slots[node] + seed if node in slots else seed
+        slots[node] = added(slots[node], seed) if node in slots else seed
         del seed
     captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
     counts, masked = _count_paths(list(slots), captured)
+    if not allow_unused:  # before anything runs and is released
+        _require_used(targets, counts)
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
     ready = [node for node in slots if not counts[node]]
     seeds = [slots.pop(node) for node in ready]
     with enable_grad() if create_graph else nullcontext():
         _run(ready, seeds, slots, counts, masked, captured, retain, create_graph)
-    found = [None if node is None else captured[node] for node in targets]
-    for i, x in enumerate(found):
-        if x is None and not allow_unused:
-            raise RuntimeError(
-                f"gradients: the outputs do not depend on input {i}; "
-                f"pass allow_unused=True to get None for it"
-            )
-    results = [_as_result(x) for x in found]
+    if not allow_unused:
+        _require_used(targets, [node for node, g in captured.items() if g is not None])
+    results = [take_over(captured, node) for node in targets]
     return results[0] if isinstance(inputs, Variable) else results
 
 
@@ -204,6 +210,7 @@ def _run(
     """
     leaves: list[AccumulateGrad] = []
     finished: list[Gradient] = []
+    kept: list[tuple[Node, Gradient]] = []
     check_nan = bool(watching) and anomaly.get()
     node = None
     grads: Any
@@ -221,6 +228,8 @@ def _run(
             else:
                 if node.hooks is not None:
                     g = run_prehooks(node, node.hooks, g)
+                    if node.hooks.keep_for and not captured:
+                        kept.append((node, g))
                 if node.__class__ is AccumulateGrad:
                     leaf = node.variable
                     if captured or leaf._hooks or leaf._post_hooks:
@@ -284,8 +293,11 @@ def _run(
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
         raise
     g = None
+    results = retained(kept) if kept else ()
     if leaves:
         commit(leaves, finished)
+    if results:
+        keep(results)
 
 
 # Arguments ------------------------------------------------------------------------------------
@@ -326,6 +338,8 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
 
 
 def _variables(x: Any, what: str) -> list[Variable]:
+    if not isinstance(x, (Variable, Iterable)):
+        raise TypeError(f"gradients: {what} are Variables, not {type(x).__name__}")
     items = [x] if isinstance(x, Variable) else list(x)
     for i, item in enumerate(items):
         if not isinstance(item, Variable):
@@ -340,12 +354,19 @@ def _grad_outputs(given: Any, outputs: Any, n: int) -> list[Any]:
         return [None] * n
     if isinstance(outputs, Variable) and not isinstance(given, (list, tuple)):
         return [given]
+    if not hasattr(given, "__len__"):
+        raise TypeError(
+            f"gradients: grad_outputs is a sequence, as outputs is, not {type(given).__name__}"
+        )
     if len(given) != n:
         raise ValueError(f"gradients: {len(given)} grad_outputs were given for {n} outputs")
     return list(given)
 
 
-def _as_result(x: Gradient) -> Variable | None:
-    if x is None or isinstance(x, Variable):
-        return x
-    return Variable(x)
+def _require_used(targets: Sequence[Node | None], used: Container[Node | None]) -> None:
+    for i, node in enumerate(targets):
+        if node not in used:
+            raise RuntimeError(
+                f"gradients: the outputs do not depend on input {i}; "
+                f"pass allow_unused=True to get None for it"
+            )

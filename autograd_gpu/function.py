@@ -44,7 +44,8 @@ class Function:
     - It keeps what `backward` needs as members, or through `self.save(...)`.
     - `backward` gets the gradient of the output, a tuple for several outputs, and returns one
       gradient for each positional argument of `apply`: of that argument's shape and dtype, or None.
-      These are raw arrays, or Variables under create_graph.
+      These are raw arrays, or Variables under create_graph.  It must not change `g`, which others
+      may share.
     - `self.needs_input_grad` says which arguments need a gradient.
 
     Only what went through `self.save` is connected to the graph, so only a Function that saves

@@ -95,6 +95,15 @@ class Node:
         if all(other() is not variable() for other in keep):
             keep.append(variable)
 
+    def stop_keeping(self, variable: Variable) -> bool:
+        """Undo `keep_gradient_for`; whether there was anything to undo."""
+        keep = self.hooks.keep_for if self.hooks is not None else []
+        for i, other in enumerate(keep):
+            if other() is variable:
+                del keep[i]
+                return True
+        return False
+
     def _own_hooks(self) -> Hooks:
         if self.hooks is None:
             self.hooks = Hooks()
@@ -128,12 +137,15 @@ class AccumulateGrad(Node):
 
 
 def gradient_edge(x: Variable) -> Node | None:
-    """The Node that receives the gradient of `x`, or None if `x` does not require one."""
+    """The Node that receives the gradient of `x`, or None if `x` does not require one.
+
+    A leaf has one as long as that is in use, and another after a `.value` of another kind.
+    """
     node = x.grad_fn
     if node is None and x._requires_grad:
         known = x._accumulator
         node = known() if known is not None else None
-        if node is None:
+        if node is None or node.shape != x.value.shape or node.dtype != x.value.dtype:
             # Written out: a constructor's call would cost as much as the rest.
             node = AccumulateGrad()
             node.variable = x

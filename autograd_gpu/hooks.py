@@ -14,13 +14,7 @@ from autograd_gpu.variable import Variable
 def run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
     with guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
         for hook in tuple(hooks.before):
-            g = replaced(g, hook(g), node, "a hook on")
-    for reference in hooks.keep_for:
-        variable = reference()
-        if variable is not None:
-            raw = g.value if isinstance(g, Variable) else g
-            old = variable.grad
-            variable.grad = raw.copy() if old is None else backend_of(raw).asarray(old + raw)
+            g = replaced(g, hook(g), node, f"a hook on {node.name}")
     return g
 
 
@@ -31,13 +25,18 @@ def run_hooks(
         with guard(isinstance(g, Variable)):
             new = hook(tuple(grads), g)
         if new is not None:
+            if not isinstance(new, (tuple, list)):
+                raise TypeError(
+                    f"a hook on {node.name} returned {type(new).__name__}; a tuple of "
+                    f"{len(node.edges)} gradients or None is needed"
+                )
             if len(new) != len(node.edges):
                 raise ValueError(
                     f"a hook on {node.name} returned {len(new)} gradients for "
                     f"{len(node.edges)} inputs"
                 )
             grads = [
-                replaced(old, one, edge, f"a hook on {node.name} for the input from")
+                replaced(old, one, edge, f"a hook on {node.name} for the input from {edge.name}")
                 if edge is not None and one is not None
                 else one
                 for old, one, edge in zip(grads, new, node.edges, strict=True)
@@ -49,7 +48,20 @@ def replaced(g: Gradient, new: Gradient, node: Node, what: str) -> Gradient:
     """What a hook returned in place of `g`, checked."""
     if new is None:
         return g
-    return check_gradient(new, node.shape, node.dtype, f"{what} {node.name}", like=g)
+    if g.__class__ is not tuple:
+        return check_gradient(new, node.shape, node.dtype, what, like=g)
+    if not isinstance(new, (tuple, list)) or len(new) != len(g) or all(x is None for x in new):
+        raise TypeError(
+            f"{what} returned {type(new).__name__}; None, or a tuple with a gradient or None for "
+            f"each of {len(g)} outputs is needed"
+        )
+    like = next(x for x in g if x is not None)
+    return tuple(
+        [
+            None if x is None else check_gradient(x, shape, dtype, what, like=like)
+            for x, shape, dtype in zip(new, node.shape, node.dtype, strict=True)
+        ]
+    )
 
 
 def check_gradient(

@@ -66,7 +66,6 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "concatenate": ("arrays", "axis", "out", "dtype", "casting"),
     "dot": ("a", "b", "out"),
     "inner": ("a", "b"),
-    "where": ("condition", "x", "y"),
 }
 """The parameters of functions in C, which older releases of NumPy do not tell."""
 
@@ -226,6 +225,12 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     return result
 
 
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return ops.nonzero(condition)
+    return ops.where(condition, x, y)
+
+
 def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     axis %= a.ndim
     start = start + a.ndim if start < 0 else start
@@ -302,4 +307,5 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "trapezoid": trapezoid,
     "vdot": vdot,
     "vstack": vstack,
+    "where": where,
 }

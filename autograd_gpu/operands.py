@@ -55,6 +55,11 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
             if all(_is_scalar(v, backend) for v in operands if find_backend(v) is backend):
                 backend = found
                 continue
+            # Where a function is only written down, an array without axes is a constant in it.
+            symbolic = [b for b in (backend, found) if getattr(b, "is_symbolic", False)]
+            if symbolic and x.ndim * _ndim(backend, operands) == 0:
+                (backend,) = symbolic
+                continue
             raise backend_mismatch(op, operands)
     if all(x is None for x in operands):
         raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
@@ -73,6 +78,11 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         else:
             values.append(x)
     return (backend.xp, *values)
+
+
+def _ndim(backend: Any, operands: Sequence[Any]) -> int:
+    """The largest number of axes of the operands on `backend`."""
+    return max(x.ndim for x in operands if find_backend(x) is backend)
 
 
 def _is_scalar(x: Any, backend: Any) -> bool:

@@ -55,16 +55,17 @@ def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:
 def array_ufunc(self: Variable, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
     """A NumPy ufunc, or one of its methods, on Variables."""
     if kwargs:
+        flat = kwargs.get("axis", 0) is None
         kwargs = _supported(f"np.{ufunc.__name__}", kwargs)
+        if flat:
+            kwargs["axis"] = None
     if method != "__call__":
         return _ufunc_method(ufunc, method, inputs, kwargs)
     op = _ufuncs.get(ufunc)
     if op is None:
         op = _ufuncs[ufunc] = _ufunc(ufunc.__name__)
     try:
-        if kwargs:
-            return ops.astype(op(*inputs), kwargs["dtype"])
-        return op(*inputs)
+        return _called(op, f"np.{ufunc.__name__}", inputs, kwargs)
     except ForeignOperand:
         return NotImplemented
 
@@ -77,8 +78,16 @@ def override_elementwise_kernel(self: Variable, kernel: Any, *args: Any, **kwarg
     if len(args) > kernel.nin:
         raise TypeError(_NO_OUT.format(name=kernel.name))
     kwargs = _supported(kernel.name, kwargs)
-    result = op(*args)
-    return ops.astype(result, kwargs["dtype"]) if kwargs else result
+    return _called(op, kernel.name, args, kwargs)
+
+
+def _called(op: Callable[..., Any], name: str, inputs: Sequence[Any], kwargs: Any) -> Any:
+    if not kwargs:
+        return op(*inputs)
+    unknown = set(kwargs) - {"dtype"}
+    if unknown:
+        raise TypeError(f"{name}: {', '.join(unknown)} is not supported for Variables")
+    return ops.astype(op(*inputs), kwargs["dtype"])
 
 
 _NO_OUT = (

@@ -40,9 +40,11 @@ def as_value(data: Any, dtype: Any = None) -> Array:
     """`data` as an array of its own backend, or of the current one for numbers and lists."""
     backend = find_backend(data)
     if backend is not None:
-        if dtype is None and type(data) is backend.array_type:
-            return data
-        return backend.asarray(data, dtype)
+        if dtype is not None or type(data) is not backend.array_type:
+            data = backend.asarray(data, dtype)
+        if data.dtype.kind not in "biufcV" or data.dtype.names is not None:
+            raise TypeError(f"Variable(data): expected numbers, got an array of dtype {data.dtype}")
+        return data
     if not isinstance(data, (bool, int, float, complex, list, tuple)):
         raise TypeError(
             f"Variable(data): expected a NumPy or CuPy array, a number or a list, "

@@ -212,7 +212,8 @@ class Variable:
         """Call `hook(gradient)` each time a gradient for this Variable is complete.
 
         What it returns, unless None, takes the gradient's place: an array of the same shape and
-        dtype.  The handle's `remove()` takes the hook off again.
+        dtype.  It must not change the one it gets, which others may share.  The handle's `remove()`
+        takes the hook off again.
         """
         if self.grad_fn is not None:
             return self.grad_fn.register_prehook(hook)

@@ -16,6 +16,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution,
+    convolution_nd,
     cupy_gemm,
     cupy_kernels,
     cupy_rows,
@@ -41,6 +42,7 @@ def namespace() -> ModuleType:
         cumsum=cumsum,
         erf=erf,
         layer_norm_gradients=cupy_rows.layer_norm_gradients,
+        masked=masked,
         matmul=matmul,
         normalised=cupy_rows.layer_norm,
         random_bits=cupy_kernels.random_bits,
@@ -57,6 +59,7 @@ def namespace() -> ModuleType:
     )
     vars(xp).update(pooling.bound(cp))
     vars(xp).update(convolution.bound(xp))
+    vars(xp).update(convolution_nd.bound(xp))
     return xp
 
 
@@ -149,6 +152,11 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     if dtype is None and is_bfloat16(x.dtype):
         return cp.cumsum(x.astype(np.float32), axis).astype(x.dtype)
     return cp.cumsum(x, axis, dtype)
+
+
+def masked(x: Array, mask: Array) -> Array:
+    """`x` where the mask holds, 0 elsewhere, also where `x` is infinite or NaN."""
+    return where(mask, x, 0)
 
 
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:

@@ -12,8 +12,10 @@ import array_api_compat.numpy as compat
 import numpy as np
 
 from autograd_gpu.backends import (
+    convolution_nd,
     numpy_convolution,
     numpy_functions,
+    numpy_fuse,
     numpy_rows,
     numpy_steps,
     pooling,
@@ -84,7 +86,9 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
+        masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
         random_bits=random_bits,
@@ -102,6 +106,7 @@ def _namespace() -> ModuleType:
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
     )
+    vars(xp).update(convolution_nd.bound(xp))
     return xp
 
 

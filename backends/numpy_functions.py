@@ -8,11 +8,16 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.threads import share
+
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
 
 # Elements that stay in the cache while a function takes its steps.
 BLOCK = 32768
+
+# Elements that one thread takes at a time.
+CHUNK = 4 * BLOCK
 
 # A copy of so few elements costs less than the view that np.broadcast_to makes.
 SMALL = 4096
@@ -58,15 +63,45 @@ def broadcast_to(x: Any, shape: tuple[int, ...]) -> Array:
     return np.broadcast_to(x, shape)
 
 
-def blockwise(function: Callable[[Array], Array], x: Array) -> Array:
-    """`function(x)`, elementwise and of the same dtype, on one block of `x` after the other.
+def blockwise(function: Callable[..., Array], *arrays: Array) -> Array:
+    """`function(*arrays)`, elementwise on arrays of one shape and dtype, which the result has too,
+    on one block after the other or several at once.
 
     Memory that is new to the process costs more than arithmetic; this way only the result is.
     """
-    if x.size <= 2 * BLOCK or x.dtype.kind != "f" or not x.flags.c_contiguous:
-        return function(x)
+    x = arrays[0]
+    if x.size <= 2 * BLOCK or x.dtype.kind != "f":
+        return function(*arrays)
+    for y in arrays:
+        if not y.flags.c_contiguous or y.shape != x.shape or y.dtype != x.dtype:
+            return function(*arrays)
+    out = np.empty_like(x)
+    flat, result = [y.reshape(-1) for y in arrays], out.reshape(-1)
+
+    def chunk(i: int) -> None:
+        for start in range(i * CHUNK, min(x.size, (i + 1) * CHUNK), BLOCK):
+            s = slice(start, start + BLOCK)
+            result[s] = function(*[y[s] for y in flat])
+
+    share(chunk, -(-x.size // CHUNK))
+    return out
+
+
+def masked(x: Array, mask: Array) -> Array:
+    """`x` where the mask holds, 0 elsewhere, also where `x` is infinite or NaN.
+
+    A large array has its bits cleared: np.where takes seven times as long where a mask looks
+    random to the branch predictor.
+    """
+    bits = _BITS.get(x.dtype.char)
+    if x.size <= SMALL or bits is None or x.shape != mask.shape or not x.flags.c_contiguous:
+        return np.where(mask, x, 0)
     y = np.empty_like(x)
-    flat, result = x.reshape(-1), y.reshape(-1)
-    for i in range(0, flat.size, BLOCK):
-        result[i : i + BLOCK] = function(flat[i : i + BLOCK])
+    raw = y.view(bits)
+    raw[...] = mask.view(np.int8)
+    np.negative(raw, raw)  # all bits set where the mask holds
+    np.bitwise_and(raw, x.view(bits), raw)
     return y
+
+
+_BITS = {"e": np.int16, "f": np.int32, "d": np.int64}

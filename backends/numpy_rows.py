@@ -1,17 +1,19 @@
 """Layer norm and softmax cross-entropy for NumPy, in blocks of rows that stay in the cache.
 
-Sums along an axis are products with ones: BLAS adds several times as fast as np.sum.
+Sums along an axis are dot products with ones, which are several times as fast as np.sum; whole
+matrix products would wake the threads of BLAS, which then compete with those that share the blocks.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from autograd_gpu.backends.scratch import scratch
+from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
 
@@ -23,20 +25,16 @@ def _block_rows(n: int, width: int) -> int:
     return max(1, min(n, BLOCK // max(1, width)))
 
 
-def _blocks(n: int, rows: int) -> Iterator[slice]:
-    return (slice(i, min(i + rows, n)) for i in range(0, n, rows))
-
-
-def _squares(x: Array) -> Array:
-    """The sum of squares of each row."""
-    return np.vecdot(x, x) if _HAS_VECDOT else np.einsum("ij,ij->i", x, x)  # type: ignore[no-any-return]
-
-
-_HAS_VECDOT = hasattr(np, "vecdot")
-
-
 def _compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
     return np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+
+
+def _for_rows(n: int, rows: int, work: Callable[[int, slice], object]) -> None:
+    """`work(i, s)` for the slices s of `rows` rows each, on several threads if there are many."""
+    if n <= rows:
+        work(0, slice(0, n))
+    else:
+        share(lambda i: work(i, slice(i * rows, min((i + 1) * rows, n))), -(-n // rows))
 
 
 def layer_norm(
@@ -52,23 +50,26 @@ def layer_norm(
     averager = _averager(width, compute)
     y = np.empty(x.shape, x.dtype)
     kept = np.empty((2, len(x)), compute)
-    for s in _blocks(len(x), rows):
+
+    def block(i: int, s: slice) -> None:
         part = x[s].astype(compute, copy=False)
         mean, inverse = kept[:, s]
         out = y[s] if compute == y.dtype else scratch("block", part.shape, compute)
-        np.matmul(part, averager, mean)
+        np.vecdot(part, averager, mean)
         np.subtract(part, mean[:, None], out)
-        np.multiply(_squares(out), averager[:1], inverse)
+        np.multiply(np.vecdot(out, out), averager[:1], inverse)
         inverse += eps
         np.sqrt(inverse, inverse)
         np.divide(1, inverse, inverse)
-        out *= inverse[:, None]
+        np.multiply(out, inverse[:, None], out)
         if scale is not None:
-            out *= scale[: len(out)]
+            np.multiply(out, scale[: len(out)], out)
         if shift is not None:
-            out += shift[: len(out)]
+            np.add(out, shift[: len(out)], out)
         if compute != y.dtype:
             y[s] = out
+
+    _for_rows(len(x), rows, block)
     return y.reshape(shape), kept
 
 
@@ -92,20 +93,22 @@ def layer_norm_gradients(
     compute = _compute_dtype(x.dtype)
     needs_x, needs_weight, needs_bias = needs
     grad_x = np.empty(x.shape, x.dtype) if needs_x else None
-    grad_weight = np.zeros(width, compute) if needs_weight else None
-    grad_bias = np.zeros(width, compute) if needs_bias else None
     rows = _block_rows(len(x), width)
+    # every block's sums, which are added up in their order
+    parts = max(1, -(-len(x) // rows))
+    grad_weight = np.empty((parts, width), compute) if needs_weight else None
+    grad_bias = np.empty((parts, width), compute) if needs_bias else None
     scale = _tiled(weight, rows, width, compute)
     averager = _averager(width, compute)
     if scale is not None:
         averager *= scale[0]
-    ones = np.ones(rows, compute)
-    for s in _blocks(len(x), rows):
+
+    def block(i: int, s: slice) -> None:
         gs = g[s].astype(compute, copy=False)
         if grad_bias is not None:
-            grad_bias += ones[: len(gs)] @ gs
+            np.add.reduce(gs, 0, None, grad_bias[i])
         if grad_weight is None and grad_x is None:
-            continue
+            return
         mean, inverse = kept[:, s]
         # With d = x - mean and h = g * weight, the gradient for x is
         # (h - average(h) - d * inverse^2 * average(h * d)) * inverse.
@@ -114,23 +117,25 @@ def layer_norm_gradients(
         np.subtract(x[s], mean[:, None], d)
         np.multiply(gs, d, t)
         if grad_weight is not None:
-            grad_weight += inverse @ t
+            np.einsum("i,ij->j", inverse, t, out=grad_weight[i])
         if grad_x is not None:
-            along = t @ averager
+            along = np.vecdot(t, averager)
             along *= inverse
             along *= inverse
-            d *= along[:, None]
+            np.multiply(d, along[:, None], d)
             if scale is None:
                 np.subtract(gs, d, t)
             else:
                 np.multiply(gs, scale[: len(gs)], t)
-                t -= d
-            t -= (gs @ averager)[:, None]
+                np.subtract(t, d, t)
+            np.subtract(t, np.vecdot(gs, averager)[:, None], t)
             np.multiply(t, inverse[:, None], grad_x[s], casting="same_kind")
+
+    _for_rows(len(x), rows, block)
     return (
         None if grad_x is None else grad_x.reshape(shape),
-        None if grad_weight is None else grad_weight.reshape(normal),
-        None if grad_bias is None else grad_bias.reshape(normal),
+        None if grad_weight is None else np.add.reduce(grad_weight, 0).reshape(normal),
+        None if grad_bias is None else np.add.reduce(grad_bias, 0).reshape(normal),
     )
 
 
@@ -154,12 +159,15 @@ def softmax_cross_entropy(x: Array, target: Array) -> tuple[Array, Array, Any]:
     total = np.empty(n, compute)
     top = np.empty(n, compute)
     exps = np.empty(x.shape, compute)
-    for s in _blocks(n, _block_rows(n, width)):
+
+    def block(i: int, s: slice) -> None:
         e = exps[s]
         np.maximum.reduce(x[s], 1, out=top[s], initial=-np.inf)
         np.subtract(x[s], top[s, None], e)
         np.exp(e, e)
-        np.matmul(e, ones, total[s])
+        np.vecdot(e, ones, total[s])
+
+    _for_rows(n, _block_rows(n, width), block)
     result = np.log(total)
     result += top
     picked = x[np.arange(n), target]
@@ -171,9 +179,16 @@ def softmax_less_picked(
 ) -> Array:
     """softmax of the rows of `x` times `scale`, less `picked` in each row's column `target`."""
     exps, total = kept
-    n = len(x)
-    out = np.multiply(exps, (scale / total)[:, None], dtype=exps.dtype)
-    out[np.arange(n), target] -= picked
+    n, width = x.shape
+    out = np.empty(x.shape, exps.dtype)
+    factor = scale / total
+
+    def block(i: int, s: slice) -> None:
+        part = out[s]
+        np.multiply(exps[s], factor[s, None], part)
+        part[np.arange(len(part)), target[s]] -= picked[s]
+
+    _for_rows(n, _block_rows(n, width), block)
     return out.astype(x.dtype, copy=False)
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.threads import share
+
 Array = np.ndarray[Any, Any]
 
 BLOCK = 32_768
@@ -16,6 +18,9 @@ BLOCK = 32_768
 
 Smaller ones cost more in calls than they gain: 1 million elements took Adam 1.6 ms with this size,
 1.9 ms with half and 2.5 ms with a quarter of it."""
+
+CHUNK = 4 * BLOCK
+"""Elements that one thread takes at a time."""
 
 _scratch = threading.local()
 
@@ -121,13 +126,17 @@ def _in_blocks(update: Callable[..., None], arrays: tuple[Array, ...]) -> None:
     elif dtype.itemsize == 2:
         dtype = np.dtype(np.float32)
     step = _step if all(x.dtype == dtype for x in flat) else _step_converted
-    buffers = _buffers(dtype)
     size = flat[0].size
     if size <= BLOCK:
-        step(update, buffers, flat)
+        step(update, _buffers(dtype), flat)
     else:
-        for start in range(0, size, BLOCK):
-            step(update, buffers, [x[start : start + BLOCK] for x in flat])
+
+        def chunk(i: int) -> None:
+            buffers = _buffers(dtype)
+            for start in range(i * CHUNK, min(size, (i + 1) * CHUNK), BLOCK):
+                step(update, buffers, [x[start : start + BLOCK] for x in flat])
+
+        share(chunk, -(-size // CHUNK))
     for i, x in enumerate(arrays):
         if i != 1 and not x.flags.c_contiguous:
             x[...] = flat[i].view(x.dtype).reshape(x.shape)

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from itertools import product
+from operator import add, mul
 from typing import Any
 
 Array = Any
 Namespace = Any
-Pair = tuple[int, int]
-Padding = tuple[Pair, Pair]
-Slices = tuple[Any, slice, slice]
+Size = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
+Slices = tuple[Any, ...]
 
 
-def max_pool2d(
-    xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding, dilation: Pair
+def max_pool(
+    xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding, dilation: Size
 ) -> Array:
-    """The maxima of the windows of `x` [N, C, H, W]; padding is below every number."""
+    """The maxima of the windows of `x` [N, C, ...]; padding is below every number."""
     x = _padded(xp, x, padding, _lowest(xp, x.dtype))
     first, *others = _slices(x.shape, size, stride, dilation)
     y = x[first].copy()
@@ -25,25 +27,24 @@ def max_pool2d(
     return y
 
 
-def max_pool2d_spread(
+def max_pool_spread(
     xp: Namespace,
     g: Array,
     x: Array,
     y: Array,
     *,
-    size: Pair,
-    stride: Pair,
+    size: Size,
+    stride: Size,
     padding: Padding,
-    dilation: Pair,
+    dilation: Size,
 ) -> Array:
     """`g` [like y], each element added where its window of `x` has its first maximum."""
     padded = _padded(xp, x, padding, _lowest(xp, x.dtype))
     parts = list(_slices(padded.shape, size, stride, dilation))
-    if stride == size and dilation == (1, 1):  # the windows do not overlap
+    if stride == size and set(dilation) == {1}:  # the windows do not overlap
         out = xp.empty(padded.shape, dtype=g.dtype)
-        covered = tuple(n * s for n, s in zip(y.shape[2:], stride, strict=True))
-        out[:, :, covered[0] :] = 0
-        out[:, :, :, covered[1] :] = 0
+        for axis, (n, s) in enumerate(zip(y.shape[2:], stride, strict=True), 2):
+            out[(slice(None),) * axis + (slice(n * s, None),)] = 0
         for part, hit in _hits(xp, padded, y, parts):
             xp.multiply(g, hit, out=out[part])
     else:
@@ -53,16 +54,16 @@ def max_pool2d_spread(
     return _inside(out, x.shape, padding)
 
 
-def max_pool2d_gather(
+def max_pool_gather(
     xp: Namespace,
     g: Array,
     x: Array,
     y: Array,
     *,
-    size: Pair,
-    stride: Pair,
+    size: Size,
+    stride: Size,
     padding: Padding,
-    dilation: Pair,
+    dilation: Size,
 ) -> Array:
     """The elements of `g` [like x] where the windows of `x` have their first maxima."""
     x = _padded(xp, x, padding, _lowest(xp, x.dtype))
@@ -73,39 +74,36 @@ def max_pool2d_gather(
     return out
 
 
-def sum_pool2d(xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding) -> Array:
-    """The sums over the windows of `x` [N, C, H, W]."""
+def sum_pool(xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding) -> Array:
+    """The sums over the windows of `x` [N, C, ...]."""
     x = _padded(xp, x, padding, 0)
-    first, *others = _slices(x.shape, size, stride, (1, 1))
+    first, *others = _slices(x.shape, size, stride, (1,) * len(size))
     y = x[first].copy()
     for part in others:
         y += x[part]
     return y
 
 
-def sum_pool2d_spread(
-    xp: Namespace, g: Array, *, extent: Pair, size: Pair, stride: Pair, padding: Padding
+def sum_pool_spread(
+    xp: Namespace, g: Array, *, extent: Size, size: Size, stride: Size, padding: Padding
 ) -> Array:
-    """`g`, each element added to its whole window of an image [N, C, *extent]."""
-    (top, bottom), (left, right) = padding
-    shape = (*g.shape[:2], extent[0] + top + bottom, extent[1] + left + right)
+    """`g`, each element added to its whole window of an array [N, C, *extent]."""
+    shape = (*g.shape[:2], *(n + sum(p) for n, p in zip(extent, padding, strict=True)))
     out = xp.zeros(shape, dtype=g.dtype)
-    for part in _slices(shape, size, stride, (1, 1)):
+    for part in _slices(shape, size, stride, (1,) * len(size)):
         out[part] += g
     return _inside(out, (*g.shape[:2], *extent), padding)
 
 
-def _slices(shape: tuple[int, ...], size: Pair, stride: Pair, dilation: Pair) -> Iterator[Slices]:
-    """For each element of the kernel, in order, where it meets an image of that shape."""
+def _slices(shape: tuple[int, ...], size: Size, stride: Size, dilation: Size) -> Iterator[Slices]:
+    """For each element of the kernel, in order, where it meets an array of that shape."""
     ends = [
         (n - d * (k - 1) - 1) // s * s + 1
         for n, k, s, d in zip(shape[2:], size, stride, dilation, strict=True)
     ]
-    for i in range(size[0]):
-        for j in range(size[1]):
-            y, x = i * dilation[0], j * dilation[1]
-            rows = slice(y, y + ends[0], stride[0])
-            yield ..., rows, slice(x, x + ends[1], stride[1])
+    for element in product(*map(range, size)):
+        starts = tuple(map(mul, element, dilation))
+        yield ..., *map(slice, starts, map(add, starts, ends), stride)
 
 
 def _hits(xp: Namespace, x: Array, y: Array, parts: list[Slices]) -> Iterator[tuple[Slices, Array]]:
@@ -133,21 +131,19 @@ def _lowest(xp: Namespace, dtype: Any) -> Any:
 def _padded(xp: Namespace, x: Array, padding: Padding, value: Any) -> Array:
     if not any(map(any, padding)):
         return x
-    (top, bottom), (left, right) = padding
-    n, c, h, w = x.shape
-    out = xp.full((n, c, h + top + bottom, w + left + right), value, dtype=x.dtype)
-    out[:, :, top : top + h, left : left + w] = x
+    shape = (*x.shape[:2], *(n + sum(p) for n, p in zip(x.shape[2:], padding, strict=True)))
+    out = xp.full(shape, value, dtype=x.dtype)
+    _inside(out, x.shape, padding)[...] = x
     return out
 
 
 def _inside(x: Array, shape: tuple[int, ...], padding: Padding) -> Array:
     if x.shape == shape:
         return x
-    (top, _), (left, _) = padding
-    return x[:, :, top : top + shape[2], left : left + shape[3]]
+    return x[(..., *(slice(p, p + n) for n, (p, _) in zip(shape[2:], padding, strict=True)))]
 
 
 def bound(xp: Namespace) -> dict[str, Any]:
     """The functions above for one array library, by name."""
-    functions = (max_pool2d, max_pool2d_spread, max_pool2d_gather, sum_pool2d, sum_pool2d_spread)
+    functions = (max_pool, max_pool_spread, max_pool_gather, sum_pool, sum_pool_spread)
     return {function.__name__: partial(function, xp) for function in functions}

@@ -16,6 +16,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=os.environ.get("AUTOGRAD_GPU_CUPY_ON_CPU") == "1",
         help="run the real CuPy under an emulated CUDA runtime (also: AUTOGRAD_GPU_CUPY_ON_CPU=1)",
     )
+    parser.addoption(
+        "--full",
+        action="store_true",
+        default=os.environ.get("AUTOGRAD_GPU_FULL") == "1",
+        help="compare what is otherwise sampled in full (also: AUTOGRAD_GPU_FULL=1)",
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

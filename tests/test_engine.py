@@ -554,3 +554,147 @@ def test_a_hook_may_run_another_backward():
     y.backward()
     assert x.grad == 2.0
     assert w.grad == 6.0
+
+
+# Arrays of their own ---------------------------------------------------------------------------
+
+
+def test_gradients_share_memory_with_nothing():
+    x, y, g = leaf([1.0, 2.0]), leaf([3.0, 4.0]), np.ones(2)
+    a, b = ag.gradients(x + y, [x, y], g)
+    assert not np.shares_memory(a.value, b.value)
+    assert not np.shares_memory(a.value, g)
+    a, b = ag.gradients(x * x, [x, x], g)
+    assert not np.shares_memory(a.value, b.value)
+    a = ag.gradients(ag.reshape(x, (2, 1)), x, g[:, None])
+    assert not np.shares_memory(a.value, g)
+    assert ag.gradients(ag.sum(x), x).value.flags.writeable
+
+
+def test_an_output_given_twice_counts_twice():
+    x = leaf(3.0)
+    y = x * x
+    assert ag.gradients([y, y], x, retain_graph=True).item() == 12.0
+    seeds = [np.array(1.0), np.array(10.0)]
+    assert ag.gradients([y, y], x, seeds).item() == 66.0
+    assert seeds == [1.0, 10.0]
+
+
+def test_an_unused_input_is_found_before_anything_is_released():
+    x = leaf(3.0)
+    y = x * x
+    with pytest.raises(RuntimeError, match="do not depend on input 1"):
+        ag.gradients(y, [x, leaf(1.0)])
+    y.backward()
+    assert x.grad == 6.0
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda x: ag.gradients(1.0, x), "outputs are Variables, not float"),
+        (lambda x: ag.gradients([x * x], x, 1.0), "grad_outputs is a sequence.*not float"),
+    ],
+)
+def test_gradients_of_what_is_no_sequence(call, match):
+    with pytest.raises(TypeError, match=match):
+        call(leaf(1.0))
+
+
+def test_retain_grad_is_written_by_a_whole_backward_only():
+    x = leaf([1.0, 2.0])
+    y = x * 3.0
+    y.retain_grad()
+    z = ag.sum(y * y)
+    ag.gradients(z, x, retain_graph=True)
+    assert y.grad is None
+
+    def fail(g):
+        raise ZeroDivisionError
+
+    handle = x.register_hook(fail)
+    with pytest.raises(ZeroDivisionError):
+        z.backward(retain_graph=True)
+    assert y.grad is None
+    handle.remove()
+    z.backward(retain_graph=True)
+    first = y.grad
+    z.backward()
+    np.testing.assert_array_equal(first, [6.0, 12.0])
+    np.testing.assert_array_equal(y.grad, [12.0, 24.0])
+
+
+def test_retained_gradients_share_memory_with_nothing():
+    x = leaf([1.0, 2.0])
+    y = ag.positive(x)
+    y.retain_grad()
+    g = np.ones(2)
+    y.backward(g)
+    assert not np.shares_memory(y.grad, x.grad)
+    assert not np.shares_memory(y.grad, g)
+
+
+def test_requires_grad_set_again_keeps_the_graph():
+    x = leaf([1.0, 2.0])
+    y = ag.sum(x * x)
+    x.requires_grad = True
+    np.testing.assert_array_equal(ag.gradients(y, x).numpy(), [2.0, 4.0])
+
+
+def test_a_leaf_with_a_new_value_gets_gradients_like_that():
+    x = leaf([1.0, 2.0])
+    before = ag.sum(x * x)
+    x.value = np.ones(3, np.float32)
+    ag.sum(x * 2.0).backward()
+    np.testing.assert_array_equal(x.grad, [2.0, 2.0, 2.0])
+    assert x.grad.dtype == np.float32
+    del before
+
+
+@pytest.mark.parametrize(
+    ("grad", "error", "match"),
+    [
+        (np.ones((2, 2)), ValueError, r"'w'.*\(2, 2\)"),
+        (np.ones(2, int), TypeError, "'w'.*int64"),
+        ([1.0, 2.0], TypeError, "'w'.*list"),
+    ],
+)
+def test_a_grad_that_does_not_fit_leaves_the_others_alone(grad, error, match):
+    x, w = leaf([1.0, 2.0]), leaf([3.0, 4.0], name="w")
+    w.grad = grad
+    for y in (x * w, w * x):
+        with pytest.raises(error, match=match):
+            y.backward(np.ones(2))
+        assert x.grad is None
+        assert w.grad is grad
+
+
+def test_prehooks_of_a_node_with_several_outputs():
+    x = leaf([1.0, 2.0])
+    first, _ = ag.split(x, 2)
+    node = first.grad_fn.next_functions[0]
+    handle = node.register_prehook(lambda g: tuple(None if d is None else 3 * d for d in g))
+    first.backward(np.ones(1), retain_graph=True)
+    np.testing.assert_array_equal(x.grad, [3.0, 0.0])
+    handle.remove()
+    for wrong in ((np.ones(1),), np.ones(2), (None, None), (np.ones(2), None)):
+        handle = node.register_prehook(lambda g, wrong=wrong: wrong)
+        with pytest.raises((TypeError, ValueError), match="a hook on split"):
+            first.backward(np.ones(1), retain_graph=True)
+        handle.remove()
+
+
+def test_hooks_that_return_no_tuple_are_named():
+    x = leaf([1.0])
+    for wrong in (5, np.ones(1)):
+        y = ag.exp(x)
+        y.grad_fn.register_hook(lambda grads, g, wrong=wrong: wrong)
+        with pytest.raises(TypeError, match="a hook on exp returned"):
+            y.backward()
+
+
+def test_a_hook_on_a_leaf_is_named_after_the_leaf():
+    x = leaf([1.0], name="weight")
+    x.register_hook(lambda g: "nonsense")
+    with pytest.raises(TypeError, match="a hook on the leaf 'weight' returned str"):
+        ag.exp(x).backward()

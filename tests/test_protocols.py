@@ -101,7 +101,10 @@ DIFFERENTIABLE = {
     "vdot": lambda x: np.vdot(x, A),
     "vstack": lambda x: np.vstack([x, np.ones(3)]),
     "where": lambda x: np.where(A > 0, x, 0.0),
+    "sort flat": lambda x: np.sort(x, axis=None),
     "add.reduce": lambda x: np.add.reduce(x),
+    "add.reduce of all": lambda x: np.add.reduce(x, axis=None),
+    "maximum.reduce of all": lambda x: np.maximum.reduce(x, axis=None, keepdims=True),
     "multiply.reduce": lambda x: np.multiply.reduce(x, axis=1),
     "maximum.reduce": lambda x: np.maximum.reduce(x, axis=1, keepdims=True),
     "logaddexp.reduce": lambda x: np.logaddexp.reduce(x, axis=1),
@@ -125,6 +128,7 @@ OTHERS = {
     "rint": lambda x: np.rint(x),
     "round": lambda x: np.around(x / 7, 2),
     "sign": lambda x: np.sign(x),
+    "where nonzero": lambda x: np.where(x > 3)[1],
     "zeros_like": lambda x: np.zeros_like(x),
 }
 
@@ -192,6 +196,8 @@ def test_a_name_without_a_derivative_is_refused(call, name):
         (lambda v: np.max(v, initial=3.0), r"np\.max: initial= is not supported"),
         (lambda v: np.reshape(v, (3, 2), order="F"), "order='F' is not supported"),
         (lambda v: np.add.reduce(v, initial=1.0), "initial is not supported"),
+        (lambda v: np.vecdot(v, v, axis=0), r"np\.vecdot: axis is not supported"),
+        (lambda v: np.einsum(v, [0, 1], [0]), "einsum: subscripts are a string"),
     ],
 )
 def test_keywords_that_are_not_supported(call, message):

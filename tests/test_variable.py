@@ -61,7 +61,14 @@ def test_integers_and_bools_cannot_require_a_gradient(data):
         ag.Variable(data, requires_grad=True)
 
 
-@pytest.mark.parametrize("data", ["text", None, {1: 2}, object(), ["a"]])
+@pytest.mark.parametrize(
+    "data",
+    [
+        *("text", None, {1: 2}, object(), ["a"]),
+        *(np.array(x) for x in (["a"], [None], np.datetime64("2020-01-01"))),
+        np.zeros(2, [("a", float)]),
+    ],
+)
 def test_what_is_no_data(data):
     with pytest.raises(TypeError, match=r"expected (a NumPy|numbers)|Variable\(data\)"):
         ag.Variable(data)

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, current_backend
 from autograd_gpu.nn import functional as F, init
-from autograd_gpu.nn.functional.arguments import as_pair
+from autograd_gpu.nn.functional.arguments import as_sizes
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
 from autograd_gpu.values import get_default_dtype
@@ -100,12 +100,12 @@ class Conv2d(Module):
                 f"groups={groups}"
             )
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size = as_pair("Conv2d", "kernel_size", kernel_size)
-        self.stride = as_pair("Conv2d", "stride", stride)
+        self.kernel_size = as_sizes("Conv2d", "kernel_size", kernel_size, 2)
+        self.stride = as_sizes("Conv2d", "stride", stride, 2)
         self.padding = (
-            padding if isinstance(padding, str) else as_pair("Conv2d", "padding", padding, 0)
+            padding if isinstance(padding, str) else as_sizes("Conv2d", "padding", padding, 2, 0)
         )
-        self.dilation = as_pair("Conv2d", "dilation", dilation)
+        self.dilation = as_sizes("Conv2d", "dilation", dilation, 2)
         self.groups = groups
         shape = (out_channels, in_channels // groups, *self.kernel_size)
         self.weight = Parameter(empty(*shape, dtype=dtype))

@@ -54,9 +54,9 @@ from autograd_gpu.ops.comparisons import (
 )
 from autograd_gpu.ops.complexes import angle as angle, conj as conj, imag as imag, real as real
 from autograd_gpu.ops.convolution import (
-    conv2d as conv2d,
-    conv2d_input as conv2d_input,
-    conv2d_weight as conv2d_weight,
+    conv as conv,
+    conv_input as conv_input,
+    conv_weight as conv_weight,
 )
 from autograd_gpu.ops.creation import (
     arange as arange,
@@ -75,6 +75,7 @@ from autograd_gpu.ops.creation import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.ops.ctc import ctc as ctc
 from autograd_gpu.ops.cumulative import (
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
@@ -152,11 +153,11 @@ from autograd_gpu.ops.matmul import (
     vecdot as vecdot,
 )
 from autograd_gpu.ops.pooling import (
-    max_pool2d as max_pool2d,
-    max_pool2d_gather as max_pool2d_gather,
-    max_pool2d_spread as max_pool2d_spread,
-    sum_pool2d as sum_pool2d,
-    sum_pool2d_spread as sum_pool2d_spread,
+    max_pool as max_pool,
+    max_pool_gather as max_pool_gather,
+    max_pool_spread as max_pool_spread,
+    sum_pool as sum_pool,
+    sum_pool_spread as sum_pool_spread,
 )
 from autograd_gpu.ops.powers import (
     cbrt as cbrt,
@@ -183,6 +184,7 @@ from autograd_gpu.ops.reductions import (
 )
 from autograd_gpu.ops.selection import (
     clip as clip,
+    masked as masked,
     maximum as maximum,
     minimum as minimum,
     where as where,

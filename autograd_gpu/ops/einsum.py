@@ -138,6 +138,8 @@ def einsum(subscripts: str, *operands: Any) -> Variable:
     >>> einsum("ij,jk->ik", Variable([[1.0, 2.0]]), Variable([[3.0], [4.0]]))
     Variable(array([[11.]], dtype=float32))
     """
+    if not isinstance(subscripts, str):
+        raise TypeError(f"einsum: subscripts are a string, not {type(subscripts).__name__}")
     xs = [x if isinstance(x, Variable) else Variable(x) for x in operands]
     try:
         plan = _plan(subscripts, tuple([x.value.shape for x in xs]))

@@ -92,6 +92,12 @@ def sigmoid(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, sigmoid, x)
 
 
+def require_real(x: Array) -> None:
+    """Refuse complex numbers where a function goes by their order or size."""
+    if x.dtype.kind == "c":
+        raise TypeError("complex numbers are not supported")
+
+
 def _largest_exponent(dtype: Any) -> float:
     """A number whose exp is finite."""
     return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
@@ -99,11 +105,13 @@ def _largest_exponent(dtype: Any) -> float:
 
 @primitive(x=lambda xp, g, x: g * call(xp, sigmoid, x))
 def softplus(xp: Namespace, x: Array) -> Array:
-    """log(1 + exp(x)) without overflow."""
+    """log(1 + exp(x)) of real x, without overflow."""
+    require_real(x)
     return blockwise(xp, lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), x)
 
 
 @primitive(x=lambda xp, g, x: g * call(xp, sigmoid, -x))
 def logsigmoid(xp: Namespace, x: Array) -> Array:
-    """log(sigmoid(x)) without overflow."""
+    """log(sigmoid(x)) of real x, without overflow."""
+    require_real(x)
     return blockwise(xp, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), x)

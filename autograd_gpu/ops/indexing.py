@@ -273,13 +273,16 @@ def sort_(
     return xp.sort(x, axis=axis, descending=descending, stable=stable)
 
 
-def sort(x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Variable:
-    """`x` sorted along `axis`.  The gradient of an element goes to where it came from.
+def sort(x: Any, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Variable:
+    """`x` sorted along `axis`, or flat for None.  The gradient of an element goes to where it came
+    from.
 
     >>> sort(Variable([3.0, 1.0, 2.0]), descending=True)
     Variable(array([3., 2., 1.], dtype=float32))
     """
     if recording.get() and isinstance(x, Variable) and x.requires_grad:
+        if axis is None:
+            x, axis = x.reshape(-1), 0
         return take_along_axis(x, argsort(x, axis, descending, stable), axis)
     return sort_(x, axis, descending, stable)
 

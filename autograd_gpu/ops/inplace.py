@@ -82,9 +82,21 @@ def setitem(x: Variable, index: Any, value: Any) -> None:
         node.edges = edges
         for name, saved in (("index", index), ("x_shape", x.shape), ("v_shape", shape)):
             setattr(node, f"s_{name}", saved)
-        x.grad_fn = make_result(x.value, node).grad_fn
+        _becomes(x, make_result(x.value, node))
     else:
         _assign(x, index, value)
+
+
+def _becomes(x: Variable, result: Variable) -> None:
+    """`x` takes over the node of `result`, and so does its wish to retain a gradient.
+
+    Hooks stay with the value that they were registered for.
+    """
+    if x.grad_fn is not None and x.grad_fn.stop_keeping(x):
+        x.grad_fn = result.grad_fn
+        x.retain_grad()
+    else:
+        x.grad_fn = result.grad_fn
 
 
 def _assign(x: Variable, index: Any, value: Any) -> None:
@@ -119,7 +131,7 @@ def inplace(op: Callable[[Any, Any], Variable]) -> Callable[[Variable, Any], Var
                 result = astype(result, x.value.dtype)
             x.value = result.value
             if recorded:
-                x.grad_fn = result.grad_fn
+                _becomes(x, result)
             return x
         raw = _raw(x, y, change)
         try:

@@ -22,10 +22,11 @@ def call(xp: Namespace, op: Callable[..., Any], *operands: Any, **statics: Any) 
 
 
 @kernel
-def blockwise(xp: Namespace, function: Callable[..., Array], x: Array) -> Array:
-    """`function(x)` for an elementwise function of real arrays whose result has their dtype.
+def blockwise(xp: Namespace, function: Callable[..., Array], *arrays: Array) -> Array:
+    """`function(*arrays)` for an elementwise function of real arrays of one shape and dtype, which
+    its result has too.
 
     A backend may call it on one block after the other, so that what lies between the steps of the
     function stays in the cache.
     """
-    return function(x)
+    return function(*arrays)

@@ -8,83 +8,83 @@ from __future__ import annotations
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.primitive import primitive
 
-Pair = tuple[int, int]
-Padding = tuple[Pair, Pair]
+Size = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
 
 
 @primitive(
-    x=lambda xp, g, x, y, size, stride, padding, dilation: xp.max_pool2d_spread(
+    x=lambda xp, g, x, y, size, stride, padding, dilation: xp.max_pool_spread(
         g, x, y, size=size, stride=stride, padding=padding, dilation=dilation
     )
 )
-def max_pool2d(
-    xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding, dilation: Pair
+def max_pool(
+    xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding, dilation: Size
 ) -> Array:
-    """The maxima of the windows of `x` [N, C, H, W]; the first of equal ones gets the gradient."""
-    return xp.max_pool2d(x, size=size, stride=stride, padding=padding, dilation=dilation)
+    """The maxima of the windows of `x` [N, C, ...]; the first of equal ones gets the gradient."""
+    return xp.max_pool(x, size=size, stride=stride, padding=padding, dilation=dilation)
 
 
 @primitive(
-    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool2d_gather(
+    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool_gather(
         g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
     )
 )
-def max_pool2d_spread(
+def max_pool_spread(
     xp: Namespace,
     gradient: Array,
     x: Array,
     pooled: Array,
     *,
-    size: Pair,
-    stride: Pair,
+    size: Size,
+    stride: Size,
     padding: Padding,
-    dilation: Pair,
+    dilation: Size,
 ) -> Array:
     """The elements of `gradient` [like pooled] where the windows of `x` have their maxima."""
-    return xp.max_pool2d_spread(
+    return xp.max_pool_spread(
         gradient, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
     )
 
 
 @primitive(
-    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool2d_spread(
+    gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool_spread(
         g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
     )
 )
-def max_pool2d_gather(
+def max_pool_gather(
     xp: Namespace,
     gradient: Array,
     x: Array,
     pooled: Array,
     *,
-    size: Pair,
-    stride: Pair,
+    size: Size,
+    stride: Size,
     padding: Padding,
-    dilation: Pair,
+    dilation: Size,
 ) -> Array:
     """The elements of `gradient` [like x] at the maxima of the windows of `x`."""
-    return xp.max_pool2d_gather(
+    return xp.max_pool_gather(
         gradient, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
     )
 
 
 @primitive(
-    x=lambda xp, g, x_shape, size, stride, padding: xp.sum_pool2d_spread(
+    x=lambda xp, g, x_shape, size, stride, padding: xp.sum_pool_spread(
         g, extent=x_shape[2:], size=size, stride=stride, padding=padding
     )
 )
-def sum_pool2d(xp: Namespace, x: Array, *, size: Pair, stride: Pair, padding: Padding) -> Array:
-    """The sums over the windows of `x` [N, C, H, W]; padding is 0."""
-    return xp.sum_pool2d(x, size=size, stride=stride, padding=padding)
+def sum_pool(xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding) -> Array:
+    """The sums over the windows of `x` [N, C, ...]; padding is 0."""
+    return xp.sum_pool(x, size=size, stride=stride, padding=padding)
 
 
 @primitive(
-    gradient=lambda xp, g, size, stride, padding: xp.sum_pool2d(
+    gradient=lambda xp, g, size, stride, padding: xp.sum_pool(
         g, size=size, stride=stride, padding=padding
     )
 )
-def sum_pool2d_spread(
-    xp: Namespace, gradient: Array, *, extent: Pair, size: Pair, stride: Pair, padding: Padding
+def sum_pool_spread(
+    xp: Namespace, gradient: Array, *, extent: Size, size: Size, stride: Size, padding: Padding
 ) -> Array:
-    """`gradient`, each element added to its whole window of images [N, C, *extent]."""
-    return xp.sum_pool2d_spread(gradient, extent=extent, size=size, stride=stride, padding=padding)
+    """`gradient`, each element added to its whole window of arrays [N, C, *extent]."""
+    return xp.sum_pool_spread(gradient, extent=extent, size=size, stride=stride, padding=padding)

@@ -12,8 +12,11 @@ NUMBERS = (int, float)
 
 
 def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
-    """x ** exponent, without the slow pow where a few products or a root do."""
-    if x.dtype.kind in "fc":
+    """x ** exponent, without the slow pow where a few products or a root do.
+
+    Recorded it is a power, since x * sqrt(x) has no derivative at 0.
+    """
+    if not isinstance(x, Variable) and x.dtype.kind in "fc":
         if exponent == 2:
             return xp.square(x)
         if exponent == 1:
@@ -58,7 +61,10 @@ def _power_a(xp: Namespace, g: Any, a: Any, b: Any) -> Any:
 
 
 def _power_b(xp: Namespace, g: Any, a: Any, y: Any) -> Any:
-    return g * xp.conj(y * xp.log(xp.where(a == 0, 1, a)))
+    base = xp.where(a == 0, 1, a)
+    if y.dtype.kind == "c":  # of a negative number too
+        base = xp.astype(base, y.dtype)
+    return g * xp.conj(y * xp.log(base))
 
 
 @primitive(a=_power_a, b=_power_b)

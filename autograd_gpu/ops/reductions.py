@@ -117,8 +117,9 @@ def _extreme(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool) 
     if not (keepdims or axis is None):
         shape = kept(x.shape, axis)
         g, y = xp.reshape(g, shape), xp.reshape(y, shape)
-    chosen = xp.astype(x == y, g.dtype)
-    return chosen * (g / xp.sum(chosen, axis=axis, keepdims=True))
+    chosen = x == y
+    count = xp.sum(xp.astype(chosen, g.dtype), axis=axis, keepdims=True)
+    return xp.masked(g / count, chosen)
 
 
 @primitive(x=_extreme)

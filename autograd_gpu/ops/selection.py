@@ -27,10 +27,20 @@ def where(xp: Namespace, condition: Array, a: Array, b: Array) -> Array:
     return xp.where(condition, a, b)
 
 
-# Masks are multiplied with, since `where` is some ten times slower where they look random.
+@primitive(x=lambda xp, g, mask: xp.masked(g, mask))
+def masked(xp: Namespace, x: Array, mask: Array) -> Array:
+    """x where the mask holds, 0 elsewhere, also where x is infinite; `where` with a fast path.
+
+    >>> masked(Variable([1.0, float("inf")]), np.array([True, False]))
+    Variable(array([1., 0.], dtype=float32))
+    """
+    return xp.masked(x, mask)
+
+
 def _share(xp: Namespace, g: Any, wins: Any, ties: Any) -> Any:
     """The gradient where the operand wins, half of it where it ties too."""
-    return (0.5 * g) * (xp.astype(wins, g.dtype) + ties)
+    half = 0.5 * g
+    return xp.masked(half, wins) + xp.masked(half, ties)
 
 
 @primitive(
@@ -53,16 +63,16 @@ def minimum(xp: Namespace, a: Array, b: Array) -> Array:
 
 def _clip_min(xp: Namespace, g: Any, x: Any, min: Any, max: Any) -> Any:
     chosen = x < min
-    return g * (chosen if max is None else chosen & (min <= max))
+    return xp.masked(g, chosen if max is None else chosen & (min <= max))
 
 
 def _clip_max(xp: Namespace, g: Any, x: Any, min: Any, max: Any) -> Any:
     chosen = x > max
-    return g * (chosen if min is None else chosen | (min > max))
+    return xp.masked(g, chosen if min is None else chosen | (min > max))
 
 
 @primitive(
-    x=lambda xp, g, x, y: g * (x == y),
+    x=lambda xp, g, x, y: xp.masked(g, x == y),
     min=_clip_min,
     max=_clip_max,
 )

@@ -23,7 +23,12 @@ def _shifted(xp: Namespace, x: Array, axis: Axis) -> Array:
     return x - x.max(axis, None, True)
 
 
-@primitive(x=lambda xp, g, y, axis: y * (g - xp.sum(g * y, axis=axis, keepdims=True)))
+def _softmax(xp: Namespace, g: Any, y: Any, axis: Axis) -> Any:
+    y = xp.conj(y)
+    return y * (g - xp.sum(g * y, axis=axis, keepdims=True))
+
+
+@primitive(x=_softmax)
 def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     """exp(x) / sum(exp(x)) over `axis`.  A row of nothing but -inf gives NaN.
 
@@ -36,7 +41,7 @@ def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     return y
 
 
-@primitive(x=lambda xp, g, y, axis: g - xp.exp(y) * xp.sum(g, axis=axis, keepdims=True))
+@primitive(x=lambda xp, g, y, axis: g - xp.exp(xp.conj(y)) * xp.sum(g, axis=axis, keepdims=True))
 def log_softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     """log(softmax(x)), accurate where softmax rounds to 0."""
     y = _shifted(xp, x, axis)
@@ -48,16 +53,17 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
     if not (keepdims or axis is None):
         shape = kept(x.shape, axis)
         g, y = xp.reshape(g, shape), xp.reshape(y, shape)
-    return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
+    return g * xp.exp(xp.conj(x - xp.where(y == -math.inf, 0, y)))
 
 
 @primitive(x=_logsumexp)
 def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """log(sum(exp(x))) over `axis`; of nothing but -inf it is -inf, with gradient 0."""
     largest = x.max(axis, None, True)
-    total = _total(xp.exp(x - xp.where(largest == -math.inf, 0, largest)), axis)
-    # The largest element alone adds 1, unless all are -inf.
-    y = xp.log(xp.maximum(total, 1)) + largest
+    total = _total(xp.exp(x - xp.where(xp.isinf(largest), 0, largest)), axis)
+    if x.dtype.kind != "c":
+        total = xp.maximum(total, 1)  # the largest element alone adds 1, unless all are -inf
+    y = xp.log(total) + largest
     return y if keepdims else xp.squeeze(y, axis=_axes(x, axis))
 
 

@@ -28,9 +28,10 @@ from autograd_gpu.variable import Variable
 def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """`f(*args, **kwargs)`, keeping nothing of its inside for the backward, which calls it again.
 
-    Gradients flow to the Variables in `args`, also in nested tuples, lists and dicts, and to those
-    that `f` reads by capture (parameters).  `f` must do the same thing when it is called again, and
-    keep no intermediate Variables elsewhere; dropout, which uses the default generator, has the
+    Gradients flow to the Variables in the arguments, also in nested tuples, lists and dicts, and to
+    those that `f` reads by capture (parameters).  `f` must do the same thing when it is called
+    again, and keep no intermediate Variables elsewhere; what it captures must not change until
+    then, while arguments may; dropout, which uses the default generator, has the
     same mask again.  Nests, and can be differentiated to any order.
 
     >>> x = Variable([1.0, 2.0], requires_grad=True)
@@ -40,19 +41,21 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     if not recording.get():
         return f(*args, **kwargs)
-    given = tree_leaves(list(args))
+    # Copies of the containers and of Variables without a gradient: these may change afterwards.
+    call = tree_map(_constant, (args, kwargs))
+    given = tree_leaves(call)
     edges = [gradient_edge(x) if isinstance(x, Variable) else None for x in given]
     kept = [x.value if edge is not None else x for x, edge in zip(given, edges, strict=True)]
     # The whole graph is recorded, looked at, and dropped: what survives that was there before.
     generator = default_generator()
     drawn = generator.state_dict()
-    structure, needs, sketch = _first_call(f, args, kwargs, kept, edges)
+    structure, needs, sketch = _first_call(f, call, kept, edges)
     captured = sketch.captured()
     if not any(edges) and not captured:
         return structure
     node = CheckpointNode()
     node.edges = (*edges, *captured)
-    node.call = (f, list(args), kwargs, kept)
+    node.call = (f, tree_map(lambda _: 0, call), kept)  # the structure, and the leaves
     node.captured = captured
     node.drawn = drawn if drawn != generator.state_dict() else None
     leaves = tree_leaves(structure)
@@ -68,15 +71,20 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def _first_call(
-    f: Callable[..., Any], args: Any, kwargs: Any, kept: list[Any], edges: list[Node | None]
+    f: Callable[..., Any], call: Any, kept: list[Any], edges: list[Node | None]
 ) -> tuple[Any, list[bool], _Sketch]:
     """What `f` returned, as leaves; which of these had a graph; and a sketch of that."""
     fresh = _opened(kept, edges, create_graph=False)
-    returned = f(*tree_like(list(args), fresh), **kwargs)
+    args, kwargs = tree_like(call, fresh)
+    returned = f(*args, **kwargs)
     needs = [isinstance(x, Variable) and x.requires_grad for x in tree_leaves(returned)]
     own = [x for x, edge in zip(fresh, edges, strict=True) if edge is not None]
     sketch = _Sketch([gradient_edge(x) for x in _outputs(returned)], own)
     return tree_map(_detached, returned), needs, sketch
+
+
+def _constant(x: Any) -> Any:
+    return x.detach() if isinstance(x, Variable) and not x.requires_grad else x
 
 
 def _detached(x: Any) -> Any:
@@ -122,11 +130,12 @@ class CheckpointNode(FunctionNode):
         self.shape = None
 
     def _gradients(self, g: Gradient, edges: Edges, *, create_graph: bool) -> list[Any]:
-        f, args, kwargs, values = self.call
+        f, call, values = self.call
         n = len(values)
         opened = _opened(values, self.edges[:n], create_graph=create_graph)
+        args, kwargs = tree_like(call, opened)
         with enable_grad(), _random_numbers_from(self.drawn):
-            outputs = _outputs(f(*tree_like(args, opened), **kwargs))
+            outputs = _outputs(f(*args, **kwargs))
         if len(outputs) != self.count:
             raise RuntimeError(
                 f"checkpoint: the function returned {self.count} Variables with a gradient at "

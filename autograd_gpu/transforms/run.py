@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.engine import gradients
-from autograd_gpu.graph import AccumulateGrad, Node, gradient_edge
+from autograd_gpu.graph import AccumulateGrad, Node, gradient_edge, reconnected
 from autograd_gpu.modes import enable_grad, recording
 from autograd_gpu.transforms.tree import (
     alias,
@@ -48,7 +48,11 @@ class Run:
             self.opened.append(args[n])
             passed[n] = tree_map(self._open, args[n])
         self.given = tree_leaves(self.opened)
-        self.inner: list[Variable] = [x for n in numbers for x in tree_leaves(passed[n])]
+        inner = [x for n in numbers for x in tree_leaves(passed[n])]
+        # f may assign to what it gets, which then has a node of its own.
+        self.inner: list[Variable] = [
+            x if x.grad_fn is None else reconnected(x.value, x.grad_fn) for x in inner
+        ]
         self.has_variables = any(isinstance(x, Variable) for x in tree_leaves(list(args)))
         with enable_grad():
             returned = f(*passed, **kwargs)
@@ -164,7 +168,7 @@ class Run:
             if self.connected and x.requires_grad:
                 return x
             if not self.has_variables:
-                return x.value
+                return x.writable()  # the caller may, whatever the graph has saved
             return x.detach() if x.requires_grad else x
 
         return tree_map(close, tree)
@@ -182,6 +186,8 @@ def match(tree: Any, like: Any, what: str) -> list[Any]:
                 f"{what}: array {i} has shape {getattr(x, 'shape', ())}, "
                 f"the shape {getattr(y, 'shape', ())} is needed"
             )
+        if hasattr(x, "dtype") and hasattr(y, "dtype") and x.dtype != y.dtype:
+            raise TypeError(f"{what}: array {i} has dtype {x.dtype}, the dtype {y.dtype} is needed")
     return leaves
 
 

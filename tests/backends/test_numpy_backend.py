@@ -151,3 +151,17 @@ def test_steps_run_in_threads():
     steps(*want)
     for arrays in states:
         np.testing.assert_array_equal(arrays[0], want[0])
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(), (3, 5), (100, 70)])
+def test_masked_clears_also_what_is_infinite(dtype, shape):
+    rng = np.random.default_rng(0)
+    x = np.asarray(rng.standard_normal(shape)).astype(dtype)
+    mask = np.asarray(rng.random(shape) < 0.5)
+    x[~mask & np.asarray(rng.random(shape) < 0.5)] = np.inf
+    before = x.copy()
+    y = xp.masked(x, mask)
+    np.testing.assert_array_equal(y, np.where(mask, x, 0))
+    np.testing.assert_array_equal(x, before)
+    assert y.dtype == dtype

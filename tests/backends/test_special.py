@@ -19,6 +19,7 @@ def test_erf(backend, dtype):
     smallest = 2**-24 if dtype == "f2" else 0
     np.testing.assert_allclose(out.astype("f8"), want, rtol=TOLERANCE[dtype], atol=smallest)
     assert (abs(out) <= 1).all()
+    np.testing.assert_array_equal(out[abs(x) >= 6], np.sign(x[abs(x) >= 6]))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

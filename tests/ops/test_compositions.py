@@ -137,3 +137,29 @@ def test_large_arrays_are_computed_in_blocks_with_the_same_result():
         rows = [part.numpy() for part in parts]
         np.testing.assert_allclose(whole.numpy(), rows, rtol=1e-13)
         np.testing.assert_allclose(f(large.T).numpy(), whole.numpy().T, rtol=1e-13)
+
+
+def test_logsumexp_of_an_infinity_is_infinite():
+    x = np.array([[1.0, np.inf], [np.inf, np.inf], [-np.inf, np.inf], [1.0, -np.inf]])
+    np.testing.assert_array_equal(ag.logsumexp(x, axis=1).numpy(), [np.inf, np.inf, np.inf, 1.0])
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "logsumexp"])
+def test_softmax_and_relatives_of_complex_numbers(name):
+    x = np.array([[0.3 + 2j, -1.0 + 0.5j, 0.2 - 3j], [1j, 2.0, -2.5 + 1j]])
+    total = np.exp(x).sum(1, keepdims=True)
+    want = {"softmax": np.exp(x) / total, "logsumexp": np.log(total)[:, 0]}
+    y = getattr(ag, name)(x, axis=1).numpy()
+    if name in want:
+        np.testing.assert_allclose(y, want[name], rtol=1e-12)
+    ag.grad_check(lambda x: getattr(ag, name)(x, axis=1), [x], order=2)
+
+
+@pytest.mark.parametrize("name", ["elu", "selu", "softplus", "logsigmoid", "mish"])
+def test_what_goes_by_the_order_of_numbers_refuses_complex_ones(name):
+    with pytest.raises(TypeError, match="complex"):
+        getattr(ag, name)(np.array([1 + 1j]))
+
+
+def test_silu_of_complex_numbers():
+    ag.grad_check(ag.silu, [np.array([0.3 + 1j, -0.5 - 0.2j])], order=2)

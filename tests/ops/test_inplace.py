@@ -266,3 +266,23 @@ def test_every_operator_on_integers(name):
     x = Variable(raw.copy())
     assert operate(x, Variable(np.array([1, 2]))) is x
     np.testing.assert_array_equal(x.value, operate(raw, np.array([1, 2])))
+
+
+@pytest.mark.parametrize("change", ["set", "multiply"])
+def test_a_retained_gradient_is_that_of_the_last_value(change):
+    x = leaf(1.0, 2.0)
+    y = x * 1.0
+    y.retain_grad()
+    seen = []
+    y.register_hook(seen.append)
+    before = y * 1.0  # a second user of the old value
+    if change == "set":
+        y[0] = 7.0
+        left = np.array([0.0, 1.0])
+    else:
+        y *= 3.0
+        left = np.array([3.0, 3.0])
+    (ag.sum(y * 5.0) + ag.sum(before)).backward()
+    np.testing.assert_array_equal(y.grad, [5.0, 5.0])
+    np.testing.assert_array_equal(seen, [5.0 * left + 1.0])
+    np.testing.assert_array_equal(x.grad, 5.0 * left + 1.0)

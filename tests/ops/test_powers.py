@@ -57,3 +57,17 @@ def test_second_derivatives_at_zero():
         else:
             (gg,) = ag.gradients(g, [x], [np.ones(3, "f4")])
             np.testing.assert_array_equal(gg.numpy(), expected)
+
+
+@pytest.mark.parametrize("exponent", [2.5, 3.5, 4.5])
+def test_higher_derivatives_at_zero_of_powers_that_a_root_computes(exponent):
+    x = ag.Variable(np.zeros(1), requires_grad=True)
+    g = x**exponent
+    for _ in range(int(exponent)):
+        g = ag.gradients(g, x, create_graph=True)
+        np.testing.assert_array_equal(g.numpy(), 0)
+
+
+def test_a_complex_power_of_negative_numbers():
+    a, b = np.array([-1.5, 2.0]), np.array([0.5 + 1j, 1 - 2j])
+    ag.grad_check(lambda a, b: a**b, [a, b], order=2)

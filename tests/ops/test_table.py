@@ -5,10 +5,10 @@ import inspect
 import numpy as np
 import pytest
 from samples import SAMPLES
+from samples.calling import TOLERANCE, call, close, derivatives, differentiable, in_dtype, run
 
 import autograd_gpu as ag
 from autograd_gpu.backend import load_backend
-from autograd_gpu.engine import gradients
 from autograd_gpu.grad_check import grad_check
 from autograd_gpu.primitive import PRIMITIVES
 
@@ -17,26 +17,6 @@ ALL = [
     for name, samples in SAMPLES.items()
     for i, sample in enumerate(samples)
 ]
-FLOATS = {
-    "float32": {"f": "float32", "c": "complex64"},
-    "float16": {"f": "float16"},
-}
-TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
-
-
-def is_float(x):
-    return isinstance(x, np.ndarray) and x.dtype.kind in "fc"
-
-
-def differentiable(name, sample):
-    """The positions of the operands that have a derivative and can take one."""
-    primitive = PRIMITIVES[name]
-    given = primitive.operands * (len(sample.operands) if primitive.variadic else 1)
-    return [
-        i
-        for i, (operand, x) in enumerate(zip(given, sample.operands, strict=True))
-        if is_float(x) and operand in primitive.derivatives
-    ]
 
 
 def samples(condition=lambda name, sample: True):
@@ -51,7 +31,7 @@ def backend(request):
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.
-ELSEWHERE = ("classification", "convolution", "dropout", "layers", "losses", "pooling")
+ELSEWHERE = ("classification", "convolution", "ctc", "dropout", "layers", "losses", "pooling")
 
 
 def test_every_primitive_has_samples():
@@ -64,65 +44,6 @@ def test_every_primitive_has_samples():
     }
     assert mine - SAMPLES.keys() == set()
     assert SAMPLES.keys() - mine == set()
-
-
-def converted(x, backend):
-    return backend.from_host(x) if isinstance(x, np.ndarray) else x
-
-
-def call(name, operands, statics, backend):
-    """The outputs of the op, as a tuple."""
-    primitive = PRIMITIVES[name]
-    statics = {key: converted(value, backend) for key, value in statics.items()}
-    y = (
-        primitive.op(operands, **statics)
-        if primitive.variadic
-        else primitive.op(*operands, **statics)
-    )
-    return y if primitive.outputs else (y,)
-
-
-def run(name, sample, operands, needs, backend):
-    """The outputs for operands of which those in `needs` require gradients, and the Variables."""
-    xs = [
-        ag.Variable(backend.from_host(x), requires_grad=i in needs)
-        if isinstance(x, np.ndarray)
-        else x
-        for i, x in enumerate(operands)
-    ]
-    return call(name, xs, sample.statics, backend), xs
-
-
-def cotangents(ys, ones, backend):
-    rng = np.random.default_rng(0)
-    made = []
-    for y in ys:
-        if y.grad_fn is None:
-            made.append(None)
-            continue
-        g = np.ones(y.shape) if ones else rng.uniform(0.5, 1, y.shape)
-        if y.dtype.kind == "c" and not ones:
-            g = g + 1j * rng.uniform(0.5, 1, y.shape)
-        made.append(backend.from_host(g.astype(y.dtype)))
-    return made
-
-
-def derivatives(name, sample, operands, needs, backend, ones=False):
-    """The gradients, by position, for all outputs at once."""
-    ys, xs = run(name, sample, operands, needs, backend)
-    pairs = [
-        (y, g) for y, g in zip(ys, cotangents(ys, ones, backend), strict=True) if g is not None
-    ]
-    assert pairs, "nothing was recorded"
-    found = gradients(
-        [y for y, _ in pairs], [xs[i] for i in needs], [g for _, g in pairs], allow_unused=True
-    )
-    return dict(zip(needs, found, strict=True))
-
-
-def close(actual, expected, tolerance=1e-10):
-    assert actual.shape == expected.shape
-    np.testing.assert_allclose(actual, expected, rtol=tolerance, atol=tolerance)
 
 
 @samples()
@@ -162,14 +83,8 @@ def test_gradients_have_dtype_and_shape_of_operands(name, sample, backend):
     needs = differentiable(name, sample)
     reference = derivatives(name, sample, sample.operands, needs, load_backend("numpy"))
     for dtype in ("float64", *sample.dtypes):
-        kinds = FLOATS.get(dtype, {})
-        floats = [x for x in sample.operands if is_float(x)]
-        if kinds and any(x.dtype.kind not in kinds for x in floats):
-            continue
-        operands = [
-            x.astype(kinds[x.dtype.kind]) if kinds and is_float(x) else x for x in sample.operands
-        ]
-        if kinds and not all(np.isfinite(x).all() or sample.check is False for x in floats):
+        operands = in_dtype(sample, dtype)
+        if operands is None:
             continue
         with np.errstate(all="ignore"):
             found = derivatives(name, sample, operands, needs, backend)

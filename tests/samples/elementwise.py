@@ -90,6 +90,17 @@ add("where", np.where, (condition[0], 2, draw("wb", (2, 1))), "number left")
 add("where", np.where, (I(True), draw("wa", ()), draw("wb", (3,))), "0-d")
 add("where", np.where, (condition.T, draw("wa", (2, 3)).T, draw("wb", (3, 1))), "transposed")
 add("where", np.where, (np.zeros((0, 3), bool), draw("wa", (3,)), 1.0), "empty")
+
+
+def masked(x, mask):
+    return np.where(mask, x, 0)
+
+
+add("masked", masked, (draw("mx", (2, 3)), condition), "same")
+add("masked", masked, (draw("mx", (2, 1)), condition), "broadcast")
+add("masked", masked, (draw("mx", (2, 3)).T, condition.T), "transposed")
+add("masked", masked, (draw("mx", ()), np.array(True)), "0-d")
+add("masked", masked, (np.zeros((0, 3)), np.zeros((0, 3), bool)), "empty")
 binary("maximum", np.maximum)
 binary("minimum", np.minimum)
 ties = I([1.0, 2, 3]), I([1.0, 3, 2])

@@ -4,14 +4,38 @@ Labels, masks and statistics may be arrays, Variables or lists.
 """
 
 from autograd_gpu.nn.functional.activations import (
+    celu as celu,
     glu as glu,
+    hardsigmoid as hardsigmoid,
+    hardswish as hardswish,
     log_softmax as log_softmax,
+    prelu as prelu,
     softmax as softmax,
+    softmin as softmin,
+    softsign as softsign,
+    tanhshrink as tanhshrink,
 )
 from autograd_gpu.nn.functional.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
+    conv3d as conv3d,
+    conv_transpose1d as conv_transpose1d,
     conv_transpose2d as conv_transpose2d,
+    conv_transpose3d as conv_transpose3d,
+)
+from autograd_gpu.nn.functional.ctc import ctc_loss as ctc_loss
+from autograd_gpu.nn.functional.distances import (
+    cosine_embedding_loss as cosine_embedding_loss,
+    cosine_similarity as cosine_similarity,
+    gaussian_nll_loss as gaussian_nll_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    multi_margin_loss as multi_margin_loss,
+    normalize as normalize,
+    pairwise_distance as pairwise_distance,
+    poisson_nll_loss as poisson_nll_loss,
+    soft_margin_loss as soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
 )
 from autograd_gpu.nn.functional.layers import (
     batch_norm as batch_norm,
@@ -37,9 +61,23 @@ from autograd_gpu.nn.functional.losses import (
     smooth_l1_loss as smooth_l1_loss,
 )
 from autograd_gpu.nn.functional.pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
     adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+    avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
+    avg_pool3d as avg_pool3d,
+    max_pool1d as max_pool1d,
     max_pool2d as max_pool2d,
+    max_pool3d as max_pool3d,
+)
+from autograd_gpu.nn.functional.resizing import (
+    interpolate as interpolate,
+    pad as pad,
+    pixel_shuffle as pixel_shuffle,
 )
 from autograd_gpu.ops import (
     elu as elu,

@@ -9,18 +9,22 @@ from autograd_gpu.backend import Array, Backend, current_backend, find_backend
 from autograd_gpu.values import as_value
 from autograd_gpu.variable import Variable
 
-Pair = tuple[int, int]
-Padding = tuple[Pair, Pair]
+
+_MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
 
-def as_pair(op: str, name: str, value: int | Sequence[int], least: int = 1) -> Pair:
-    """One number for height and width, or two."""
-    pair = (value, value) if isinstance(value, int) else tuple(value)
-    if len(pair) != 2 or not all(isinstance(n, int) for n in pair):
-        raise ValueError(f"{op}: {name} is an integer or a pair of them, not {value!r}")
-    if min(pair) < least:
+def as_sizes(
+    op: str, name: str, value: int | Sequence[int], count: int, least: int = 1
+) -> tuple[int, ...]:
+    """One number for all axes, or one for each of `count`."""
+    sizes = (value,) * count if isinstance(value, int) else tuple(value)
+    if len(sizes) == 1 < count:
+        sizes = sizes * count
+    if len(sizes) != count or not all(isinstance(n, int) for n in sizes):
+        raise ValueError(f"{op}: {name} is an integer or {_MANY[count]}, not {value!r}")
+    if min(sizes) < least:
         raise ValueError(f"{op}: {name}={value!r} must be at least {least}")
-    return pair
+    return sizes
 
 
 def as_shape(shape: int | Sequence[int]) -> tuple[int, ...]:

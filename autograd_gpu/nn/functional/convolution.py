@@ -1,4 +1,4 @@
-"""Convolutions over images [N, C, H, W] and signals [N, C, L]."""
+"""Convolutions over signals [N, C, L], images [N, C, H, W] and volumes [N, C, D, H, W]."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import Padding, Pair, as_pair, shape_of
+from autograd_gpu.nn.functional.arguments import as_sizes, shape_of
 from autograd_gpu.variable import Variable
+
+Size = tuple[int, ...]
+Padding = tuple[tuple[int, int], ...]
+_AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
+_KERNEL = {1: "k", 2: "kh, kw", 3: "kd, kh, kw"}
 
 
 def conv2d(
@@ -39,35 +44,50 @@ def conv2d(
     >>> conv2d(ones((1, 1, 4, 4)), ones((2, 1, 3, 3)), padding=1).shape
     (1, 2, 4, 4)
     """
-    shape, kernel = shape_of(x), shape_of(weight)
-    if len(shape) == 3:
-        y = conv2d(ops.expand_dims(x, axis=0), weight, bias, stride, padding, dilation, groups)
-        return ops.squeeze(y, axis=0)
-    strides = as_pair("conv2d", "stride", stride)
-    dilations = as_pair("conv2d", "dilation", dilation)
-    _check("conv2d", shape, kernel, shape_of(bias) if bias is not None else None, groups)
-    pads = _padding("conv2d", padding, kernel[2:], strides, dilations)
-    _check_fits("conv2d", shape, kernel, pads, dilations)
-    return ops.conv2d(
-        x, weight, bias, stride=strides, padding=pads, dilation=dilations, groups=groups
-    )
+    return _conv("conv2d", 2, x, weight, bias, stride, padding, dilation, groups)
 
 
 def conv1d(
     x: Any,
     weight: Any,
     bias: Any = None,
-    stride: int = 1,
-    padding: int | str = 0,
-    dilation: int = 1,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
     groups: int = 1,
 ) -> Variable:
     """Correlate signals [N, C, L] (or [C, L]) with kernels [O, C / groups, k]; see `conv2d`."""
-    pads = padding if isinstance(padding, str) else (0, _single("padding", padding, 0))
-    images = ops.expand_dims(x, axis=-2)
-    kernels = ops.expand_dims(weight, axis=-2)
-    strides, dilations = (1, _single("stride", stride)), (1, _single("dilation", dilation))
-    return ops.squeeze(conv2d(images, kernels, bias, strides, pads, dilations, groups), axis=-2)
+    return _conv("conv1d", 1, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv3d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] | str = 0,
+    dilation: int | Sequence[int] = 1,
+    groups: int = 1,
+) -> Variable:
+    """Correlate volumes [N, C, D, H, W] (or [C, D, H, W]) with kernels [O, C / groups, kd, kh, kw];
+    see `conv2d`."""
+    return _conv("conv3d", 3, x, weight, bias, stride, padding, dilation, groups)
+
+
+def conv_transpose1d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Variable:
+    """The transpose of `conv1d`; see `conv_transpose2d`."""
+    return _transposed(
+        "conv_transpose1d", 1, x, weight, bias, stride, padding, output_padding, groups, dilation
+    )
 
 
 def conv_transpose2d(
@@ -83,54 +103,126 @@ def conv_transpose2d(
     """The transpose of `conv2d`: of `x` [N, C, H, W] with `weight` [C, O / groups, kh, kw].
 
     `output_padding` adds to one side of the output, whose size a stride leaves open.
+
+    >>> conv_transpose2d(ones((1, 2, 4, 4)), ones((2, 3, 2, 2)), stride=2).shape
+    (1, 3, 8, 8)
     """
-    op = "conv_transpose2d"
-    shape, kernel = shape_of(x), shape_of(weight)
-    if len(shape) != 4 or len(kernel) != 4 or shape[1] != kernel[0] or kernel[0] % groups:
-        raise ValueError(
-            f"{op}: x {list(shape)} must be [N, C, H, W] and weight {list(kernel)} "
-            f"[C, O / groups, kh, kw], with C a multiple of groups={groups}"
-        )
-    strides, dilations = as_pair(op, "stride", stride), as_pair(op, "dilation", dilation)
-    pads, extra = (
-        as_pair(op, "padding", padding, 0),
-        as_pair(op, "output_padding", output_padding, 0),
+    return _transposed(
+        "conv_transpose2d", 2, x, weight, bias, stride, padding, output_padding, groups, dilation
     )
-    height, width = (
-        (n - 1) * s - 2 * p + d * (k - 1) + e + 1
-        for n, s, p, d, k, e in zip(
+
+
+def conv_transpose3d(
+    x: Any,
+    weight: Any,
+    bias: Any = None,
+    stride: int | Sequence[int] = 1,
+    padding: int | Sequence[int] = 0,
+    output_padding: int | Sequence[int] = 0,
+    groups: int = 1,
+    dilation: int | Sequence[int] = 1,
+) -> Variable:
+    """The transpose of `conv3d`; see `conv_transpose2d`."""
+    return _transposed(
+        "conv_transpose3d", 3, x, weight, bias, stride, padding, output_padding, groups, dilation
+    )
+
+
+def _conv(
+    op: str,
+    d: int,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    dilation: Any,
+    groups: int,
+) -> Variable:
+    shape, kernel = shape_of(x), shape_of(weight)
+    if len(shape) == d + 1:
+        y = _conv(
+            op, d, ops.expand_dims(x, axis=0), weight, bias, stride, padding, dilation, groups
+        )
+        return ops.squeeze(y, axis=0)
+    strides = as_sizes(op, "stride", stride, d)
+    dilations = as_sizes(op, "dilation", dilation, d)
+    _check(op, d, shape, kernel, shape_of(bias) if bias is not None else None, groups)
+    pads = _padding(op, padding, kernel[2:], strides, dilations)
+    _check_fits(op, shape, kernel, pads, dilations)
+    return ops.conv(
+        x, weight, bias, stride=strides, padding=pads, dilation=dilations, groups=groups
+    )
+
+
+def _transposed(
+    op: str,
+    d: int,
+    x: Any,
+    weight: Any,
+    bias: Any,
+    stride: Any,
+    padding: Any,
+    output_padding: Any,
+    groups: int,
+    dilation: Any,
+) -> Variable:
+    shape, kernel = shape_of(x), shape_of(weight)
+    if len(shape) == d + 1:
+        y = _transposed(
+            op, d, ops.expand_dims(x, axis=0), weight, bias, stride, padding, output_padding,
+            groups, dilation,
+        )  # fmt: skip
+        return ops.squeeze(y, axis=0)
+    if (
+        not len(shape) == len(kernel) == d + 2
+        or groups < 1
+        or shape[1] != kernel[0]
+        or kernel[0] % groups
+    ):
+        raise ValueError(
+            f"{op}: x {list(shape)} must be [N, C, {_AXES[d]}] and weight {list(kernel)} "
+            f"[C, O / groups, {_KERNEL[d]}], with C a multiple of groups={groups}"
+        )
+    outputs = kernel[1] * groups
+    if bias is not None and shape_of(bias) != (outputs,):
+        raise ValueError(f"{op}: bias {list(shape_of(bias))} must be [{outputs}]")
+    strides, dilations = as_sizes(op, "stride", stride, d), as_sizes(op, "dilation", dilation, d)
+    pads = as_sizes(op, "padding", padding, d, 0)
+    extra = as_sizes(op, "output_padding", output_padding, d, 0)
+    size = tuple(
+        (n - 1) * s - 2 * p + step * (k - 1) + e + 1
+        for n, s, p, step, k, e in zip(
             shape[2:], strides, pads, dilations, kernel[2:], extra, strict=True
         )
     )
-    if any(e >= max(s, d) for e, s, d in zip(extra, strides, dilations, strict=True)):
+    if any(e >= max(s, step) for e, s, step in zip(extra, strides, dilations, strict=True)):
         raise ValueError(f"{op}: output_padding must be smaller than stride or dilation")
-    y = ops.conv2d_input(
+    if min(size) < 1:
+        raise ValueError(f"{op}: padding {pads} leaves nothing of x {list(shape)}")
+    y = ops.conv_input(
         x,
         weight,
-        size=(height, width),
+        size=size,
         stride=strides,
-        padding=((pads[0], pads[0]), (pads[1], pads[1])),
+        padding=tuple((p, p) for p in pads),
         dilation=dilations,
         groups=groups,
     )
-    return y if bias is None else y + ops.reshape(bias, (-1, 1, 1))
-
-
-def _single(name: str, value: Any, least: int = 1) -> int:
-    value = value[0] if isinstance(value, (tuple, list)) and len(value) == 1 else value
-    return as_pair("conv1d", name, value, least)[0]
+    return y if bias is None else y + ops.reshape(bias, (-1, *[1] * d))
 
 
 def _check(
     op: str,
+    d: int,
     shape: tuple[int, ...],
     kernel: tuple[int, ...],
     bias: tuple[int, ...] | None,
     groups: int,
 ) -> None:
-    if len(shape) != 4 or len(kernel) != 4:
+    if not len(shape) == len(kernel) == d + 2:
         raise ValueError(
-            f"{op}: x must be [N, C, H, W] and weight [O, C / groups, kh, kw], "
+            f"{op}: x must be [N, C, {_AXES[d]}] and weight [O, C / groups, {_KERNEL[d]}], "
             f"not {list(shape)} and {list(kernel)}"
         )
     if groups < 1 or shape[1] != kernel[1] * groups or kernel[0] % groups:
@@ -142,26 +234,24 @@ def _check(
         raise ValueError(f"{op}: bias {list(bias)} must be [{kernel[0]}], one per output channel")
 
 
-def _padding(
-    op: str, padding: Any, kernel: tuple[int, ...], stride: Pair, dilation: Pair
-) -> Padding:
+def _padding(op: str, padding: Any, kernel: Size, stride: Size, dilation: Size) -> Padding:
     if padding == "valid":
-        return (0, 0), (0, 0)
+        return ((0, 0),) * len(kernel)
     if padding == "same":
-        if stride != (1, 1):
+        if set(stride) != {1}:
             raise ValueError(f"{op}: padding='same' needs stride 1, not {stride}")
         # the odd one goes to the end, as in PyTorch
-        total = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        top, left = (n // 2 for n in total)
-        return (top, total[0] - top), (left, total[1] - left)
+        total = [step * (k - 1) for step, k in zip(dilation, kernel, strict=True)]
+        return tuple((n // 2, n - n // 2) for n in total)
     if isinstance(padding, str):
-        raise ValueError(f"{op}: padding is a number, a pair, 'same' or 'valid', not {padding!r}")
-    height, width = as_pair(op, "padding", padding, 0)
-    return (height, height), (width, width)
+        raise ValueError(
+            f"{op}: padding is a number, one for each axis, 'same' or 'valid', not {padding!r}"
+        )
+    return tuple((p, p) for p in as_sizes(op, "padding", padding, len(kernel), 0))
 
 
 def _check_fits(
-    op: str, shape: tuple[int, ...], kernel: tuple[int, ...], padding: Padding, dilation: Pair
+    op: str, shape: tuple[int, ...], kernel: tuple[int, ...], padding: Padding, dilation: Size
 ) -> None:
     padded = [n + sum(p) for n, p in zip(shape[2:], padding, strict=True)]
     spans = [d * (k - 1) + 1 for d, k in zip(dilation, kernel[2:], strict=True)]

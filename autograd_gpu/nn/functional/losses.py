@@ -51,7 +51,7 @@ def cross_entropy(
     >>> cross_entropy([[0.0, 0.0], [0.0, 0.0]], [1, 0])
     Variable(array(0.6931472, dtype=float32))
     """
-    _check_reduction("cross_entropy", reduction)
+    check_reduction("cross_entropy", reduction)
     if not 0 <= label_smoothing <= 1:
         raise ValueError(f"cross_entropy: label_smoothing={label_smoothing} is not in [0, 1]")
     shape = shape_of(logits)
@@ -81,7 +81,7 @@ def nll_loss(
     reduction: str = "mean",
 ) -> Variable:
     """Minus the log-probabilities at the labels; arguments as in `cross_entropy`."""
-    _check_reduction("nll_loss", reduction)
+    check_reduction("nll_loss", reduction)
     shape = shape_of(log_probabilities)
     labels = as_raw(target, log_probabilities)
     _check_labels("nll_loss", shape, labels)
@@ -115,7 +115,7 @@ def _soft_cross_entropy(
     if weight is not None:
         log_p = log_p * weight.reshape((-1, *[1] * (len(shape) - 1 - axis)))
     loss = -ops.sum_(log_p * target, axis=axis)
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
 def binary_cross_entropy_with_logits(
@@ -130,31 +130,31 @@ def binary_cross_entropy_with_logits(
     `weight` multiplies each element's loss, `pos_weight` what belongs to target 1; both broadcast.
     """
     op = "binary_cross_entropy_with_logits"
-    _check_reduction(op, reduction)
+    check_reduction(op, reduction)
     check_equal_shapes(op, logits=logits, target=target)
-    target = _operand(target, logits)
+    target = operand(target, logits)
     # -log(sigmoid(x)) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x
     softplus = ops.softplus(ops.negative(logits))
     if pos_weight is None:
         loss = softplus + logits * (1 - target)
     else:
-        factor = 1 + (_operand(pos_weight, logits) - 1) * target
+        factor = 1 + (operand(pos_weight, logits) - 1) * target
         loss = softplus * factor + logits * (1 - target)
-    return _reduced(loss if weight is None else loss * _operand(weight, logits), reduction)
+    return reduced(loss if weight is None else loss * operand(weight, logits), reduction)
 
 
 def binary_cross_entropy(
     probabilities: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Variable:
     """Cross-entropy of probabilities; logarithms are bounded at -100, as PyTorch has it."""
-    _check_reduction("binary_cross_entropy", reduction)
+    check_reduction("binary_cross_entropy", reduction)
     check_equal_shapes("binary_cross_entropy", probabilities=probabilities, target=target)
-    target = _operand(target, probabilities)
+    target = operand(target, probabilities)
     tiny = 3.7835e-44  # exp(-100)
     yes = ops.log(ops.clip(probabilities, tiny, None))
     no = ops.log(ops.clip(1 - probabilities, tiny, None))
     loss = -(target * yes + (1 - target) * no)
-    return _reduced(loss if weight is None else loss * _operand(weight, probabilities), reduction)
+    return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
 
 def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
@@ -163,27 +163,27 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     >>> mse_loss([1.0, 2.0], [1.0, 4.0])
     Variable(array(2., dtype=float32))
     """
-    _check_reduction("mse_loss", reduction)
+    check_reduction("mse_loss", reduction)
     check_equal_shapes("mse_loss", x=x, target=target)
     return ops.squared_error(x, target, reduction)
 
 
 def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """The mean of abs(x - target)."""
-    _check_reduction("l1_loss", reduction)
+    check_reduction("l1_loss", reduction)
     check_equal_shapes("l1_loss", x=x, target=target)
-    return _reduced(ops.abs_(ops.subtract(x, target)), reduction)
+    return reduced(ops.abs_(ops.subtract(x, target)), reduction)
 
 
 def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Variable:
     """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2)."""
-    _check_reduction("huber_loss", reduction)
+    check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ValueError(f"huber_loss: delta={delta} must be positive")
     check_equal_shapes("huber_loss", x=x, target=target)
     d = ops.abs_(ops.subtract(x, target))
     bounded = ops.minimum(d, delta)
-    return _reduced(bounded * (d - 0.5 * bounded), reduction)
+    return reduced(bounded * (d - 0.5 * bounded), reduction)
 
 
 def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Variable:
@@ -198,9 +198,9 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
 
     `reduction` may also be 'batchmean': the sum over the length of the first axis.
     """
-    _check_reduction("kl_div", reduction, "batchmean")
+    check_reduction("kl_div", reduction, "batchmean")
     check_equal_shapes("kl_div", x=x, target=target)
-    target = _operand(target, x)
+    target = operand(target, x)
     if log_target:
         loss = ops.exp(target) * (target - x)
     else:
@@ -209,21 +209,21 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
         loss = ops.where(positive, target * (log_t - x), 0)
     if reduction == "batchmean":
         return ops.sum_(loss) / shape_of(x)[0]
-    return _reduced(loss, reduction)
+    return reduced(loss, reduction)
 
 
-def _reduced(loss: Variable, reduction: str) -> Variable:
+def reduced(loss: Variable, reduction: str) -> Variable:
     if reduction == "mean":
         return ops.mean(loss)
     return ops.sum_(loss) if reduction == "sum" else loss
 
 
-def _operand(x: Any, like: Any) -> Any:
+def operand(x: Any, like: Any) -> Any:
     """`x` for arithmetic: a Variable as it is, anything else as a raw array."""
     return x if isinstance(x, (Variable, int, float)) else as_raw(x, like)
 
 
-def _check_reduction(op: str, reduction: str, *more: str) -> None:
+def check_reduction(op: str, reduction: str, *more: str) -> None:
     allowed = ("none", "mean", "sum", *more)
     if reduction not in allowed:
         raise ValueError(f"{op}: reduction is one of {allowed}, not {reduction!r}")

@@ -1,0 +1,357 @@
+"""fuse: a function of elementwise ops becomes one op, and its derivative another one.
+
+The function is run once on Symbols, which write down what it computes; so is the engine, through
+the ops' own derivatives, for the gradients.  A backend makes one kernel of each.  The gradients are
+a function of elementwise ops too, and are fused, and differentiated, in the same way.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autograd_gpu import engine
+from autograd_gpu.backend import BACKENDS, Array, Backend
+from autograd_gpu.broadcast import sum_to
+from autograd_gpu.graph import (
+    Edges,
+    FunctionNode,
+    Gradient,
+    edges_of,
+    make_result,
+    make_results,
+    reconnected,
+)
+from autograd_gpu.modes import recording
+from autograd_gpu.operands import filled
+from autograd_gpu.program import NotFusable
+from autograd_gpu.symbols import Trace, symbol_type
+from autograd_gpu.values import is_differentiable
+from autograd_gpu.variable import Variable
+
+KEPT = 256
+"""Kernels that one function keeps; when there are more, all are forgotten."""
+
+
+class Fused:
+    """What `fuse` makes of a function."""
+
+    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+        functools.update_wrapper(self, function)
+        self.function = function
+        self.name = name or getattr(function, "__name__", "fused")
+        self.reason: str | None = None
+        """Why the last call ran the function op by op; None if it was one kernel."""
+        self._plans: dict[Any, Plan | str] = {}
+        self._gradients: dict[Any, Fused] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        try:
+            backend, arrays, key = _signature(args, kwargs)
+            plan = self._plan(backend, arrays, key, args, kwargs)
+        except NotFusable as error:
+            self.reason = str(error)
+            return self.function(*args, **kwargs)
+        edges = edges_of(arrays)
+        raw = [x.value if isinstance(x, Variable) else x for x in arrays]
+        if edges is not None:
+            gradient = self._gradient(plan, args, kwargs, [edge is not None for edge in edges])
+            reason = gradient.refusal(plan, backend, raw)
+            if reason is not None:
+                self.reason = f"its gradient can't be fused: {reason}"
+                return self.function(*args, **kwargs)
+        self.reason = None
+        values = plan.kernel(raw, plan.shape)
+        if edges is None:
+            results = [make_result(y) for y in values]
+            return plan.wrap(results)
+        node = FusedNode()
+        node.edges = edges
+        node.function_name = self.name
+        node.gradient = gradient
+        node.saved = raw
+        if plan.several:
+            return plan.wrap(make_results(values, node))
+        return make_result(values[0], node)
+
+    def __get__(self, owner: Any, kind: Any = None) -> Any:
+        return self if owner is None else functools.partial(self, owner)
+
+    def run(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        """The values for raw arrays, of a function that was found to be fusable."""
+        backend, found, key = _signature(tuple(arrays), {})
+        plan = self._plan(backend, found, key, tuple(arrays), {})
+        return plan.kernel(arrays, plan.shape)  # type: ignore[no-any-return]
+
+    def refusal(self, forward: Plan, backend: Backend, arrays: Sequence[Array]) -> str | None:
+        """Why the gradient function `self` can't be fused, given the forward's plan and inputs."""
+        if forward.refusals.get(self, "") != "":
+            return forward.refusals[self]
+        try:
+            kinds = [(dtype, forward.shape) for dtype in forward.dtypes]
+            kinds += [(x.dtype, x.shape) for x in arrays]
+            self._planned(backend, kinds, (backend.name, *kinds), None)
+            forward.refusals[self] = None
+        except NotFusable as error:
+            forward.refusals[self] = str(error)
+        return forward.refusals[self]
+
+    # Plans --------------------------------------------------------------------------------------
+
+    def _plan(
+        self,
+        backend: Backend,
+        arrays: Sequence[Any],
+        key: Any,
+        args: tuple[Any, ...],
+        kwargs: Mapping[str, Any],
+    ) -> Plan:
+        plan = self._plans.get(key)
+        if plan.__class__ is Plan:
+            return plan
+        kinds = [(x.dtype, x.shape) for x in arrays]
+        return self._planned(backend, kinds, key, (args, kwargs))
+
+    def _planned(self, backend: Backend, kinds: Sequence[Any], key: Any, call: Any) -> Plan:
+        plan = self._plans.get(key)
+        if plan is None:
+            if len(self._plans) >= KEPT:
+                self._plans.clear()
+            try:
+                plan = Plan(self.function, backend, kinds, call)
+            except Exception as error:  # whatever stops it, op by op it may work, or say why not
+                plan = str(error) or type(error).__name__
+            self._plans[key] = plan
+        if isinstance(plan, str):
+            raise NotFusable(plan)
+        return plan
+
+    def _gradient(
+        self, plan: Plan, args: tuple[Any, ...], kwargs: Mapping[str, Any], needs: Sequence[bool]
+    ) -> Fused:
+        """The function of the outputs' gradients and the inputs that gives the inputs' gradients."""
+        key = (tuple(needs), plan)
+        fused = self._gradients.get(key)
+        if fused is None:
+            if len(self._gradients) >= KEPT:
+                self._gradients.clear()
+            call = _Call(self.function, args, kwargs)
+            fused = Fused(call.gradients(needs, len(plan.dtypes)), f"{self.name}_gradient")
+            self._gradients[key] = fused
+        return fused
+
+
+class Plan:
+    """The kernel of a function for one signature."""
+
+    def __init__(
+        self, function: Callable[..., Any], backend: Backend, kinds: Sequence[Any], call: Any
+    ) -> None:
+        compiled = getattr(backend.xp, "elementwise_kernel", None)
+        if compiled is None:
+            raise NotFusable(f"{backend.name} has no fused kernels")
+        self.shape = _broadcast([shape for _, shape in kinds])
+        trace = Trace(symbol_type(backend.name), self.shape, [dtype for dtype, _ in kinds])
+        variables = [make_result(x) for x in trace.inputs()]
+        token = recording.set(False)
+        try:
+            if call is None:
+                returned = function(*variables)
+            else:
+                returned = _Call(function, *call)(*variables)
+        finally:
+            recording.reset(token)
+        self.several = isinstance(returned, (tuple, list))
+        self.wrap: Any = type(returned) if self.several else _only
+        outputs = returned if self.several else (returned,)
+        for y in outputs:
+            if not isinstance(y, Variable) or type(y.value) is not trace.kind:
+                raise NotFusable("it returns something else than what it computes of its arguments")
+        program = trace.program([y.value for y in outputs])
+        self.dtypes = [program.dtypes[y.index] for y in program.outputs]
+        self.refusals: dict[Fused, str | None] = {}
+        self.kernel = compiled(program)
+
+
+class _Call:
+    """A call with its arrays taken out: a function of these alone."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> None:
+        self.function = function
+        self.args = [None if _is_array(x) else x for x in args]
+        self.kwargs = {k: None if _is_array(x) else x for k, x in kwargs.items()}
+        self.places: list[Any] = [i for i, x in enumerate(args) if _is_array(x)]
+        self.places += [k for k, x in kwargs.items() if _is_array(x)]
+
+    def __call__(self, *arrays: Any) -> Any:
+        args, kwargs = list(self.args), dict(self.kwargs)
+        for place, x in zip(self.places, arrays, strict=True):
+            if isinstance(place, int):
+                args[place] = x
+            else:
+                kwargs[place] = x
+        return self.function(*args, **kwargs)
+
+    def gradients(self, needs: Sequence[bool], outputs: int) -> Callable[..., tuple[Variable, ...]]:
+        """The function of the outputs' gradients and the arrays that gives the gradients of those
+        arrays that `needs` names."""
+
+        def gradients(*given: Any) -> tuple[Variable, ...]:
+            again = recording.get()
+            seeds, arrays = given[:outputs], list(given[outputs:])
+            inputs = []
+            token = recording.set(True)
+            try:
+                for i, need in enumerate(needs):
+                    if not need:
+                        continue
+                    # under create_graph the results have to depend on the arrays that were given
+                    if not (again and arrays[i].requires_grad):
+                        arrays[i] = make_result(arrays[i].value)
+                        arrays[i].requires_grad = True
+                    inputs.append(arrays[i])
+                returned = self(*arrays)
+                results = returned if isinstance(returned, (tuple, list)) else (returned,)
+                pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if y.requires_grad]
+                if not again:
+                    pairs = [(y, _plain(g)) for y, g in pairs]
+                found = engine.gradients(
+                    [y for y, _ in pairs],
+                    inputs,
+                    [g for _, g in pairs],
+                    create_graph=again,
+                    allow_unused=True,
+                )
+            finally:
+                recording.reset(token)
+            return tuple(
+                [
+                    make_result(BACKENDS[type(x.value)].xp.zeros_like(x.value)) if grad is None
+                    else grad
+                    for grad, x in zip(found, inputs, strict=True)
+                ]
+            )  # fmt: skip
+
+        return gradients
+
+
+class FusedNode(FunctionNode):
+    """The node of a fused function: it keeps the inputs, and computes all else anew."""
+
+    __slots__ = ("function_name", "gradient", "saved")
+
+    function_name: str
+    gradient: Fused
+    saved: Sequence[Array] | None
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.function_name
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        assert self.saved is not None  # the engine refuses released nodes
+        if g.__class__ is tuple:
+            _, g = filled(g, self)
+        else:
+            g = (g,)
+        return self._spread(self.gradient.run([*g, *self.saved]))
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        assert self.saved is not None
+        if g.__class__ is tuple:
+            _, g = filled(g, self, Variable)
+            g = [x if isinstance(x, Variable) else Variable(x) for x in g]
+        else:
+            g = (g,)
+        inputs = [
+            Variable(x) if edge is None else reconnected(x, edge)
+            for x, edge in zip(self.saved, self.edges, strict=True)
+        ]
+        return self._spread(self.gradient(*g, *inputs))
+
+    def _spread(self, grads: Sequence[Gradient]) -> tuple[Gradient, ...]:
+        flowing = iter(grads)
+        return tuple([None if edge is None else next(flowing) for edge in self.edges])
+
+    def release(self) -> None:
+        self.saved = None
+        self.shape = None
+
+
+def fuse(function: Callable[..., Any]) -> Fused:
+    """Make one kernel of a function of elementwise ops, and another one of its gradients.
+
+    The function takes Variables or arrays that broadcast to one shape, besides numbers, strings
+    and None, and returns a Variable or a tuple of them.  It runs once for every combination of
+    shapes, dtypes and other arguments, so what it computes must depend on these only.  Inputs are
+    kept for the backward, and nothing else.
+
+    Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
+    arguments), it runs op by op as if it were not decorated, and `.reason` says why.
+
+    >>> @fuse
+    ... def swish(x, beta=1.0):
+    ...     return x * sigmoid(beta * x)
+    >>> x = Variable([0.0, 1.0], requires_grad=True)
+    >>> swish(x).sum().backward()
+    >>> x.grad
+    array([0.5      , 0.9276706], dtype=float32)
+    >>> print(swish.reason)
+    None
+    """
+    return Fused(function)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, Variable) or type(x) in BACKENDS
+
+
+def _signature(
+    args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[Backend, list[Any], tuple[Any, ...]]:
+    """The backend, the arrays among the arguments, and the key of the plan."""
+    arrays: list[Any] = []
+    key: list[Any] = []
+    backend: Backend | None = None
+    for name, x in (*enumerate(args), *kwargs.items()):
+        if _is_array(x):
+            found = BACKENDS[type(x.value if isinstance(x, Variable) else x)]
+            if backend is not None and found is not backend:
+                raise NotFusable("its arguments live on two backends")
+            backend = found
+            arrays.append(x)
+            key.append((x.dtype, x.shape))
+        elif x is None or isinstance(x, (bool, int, float, complex, str)):
+            key.append((name, type(x), repr(x)))
+        else:
+            raise NotFusable(f"argument {name!r} is of type {type(x).__name__}")
+        if isinstance(name, str):
+            key.append(name)
+    if backend is None:
+        raise NotFusable("no argument is an array")
+    if backend.array_type not in BACKENDS or backend.name.startswith("fuse on"):
+        raise NotFusable("it is part of another fused function")
+    return backend, arrays, (backend.name, *key)
+
+
+def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    out = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i, n in enumerate(shape, len(out) - len(shape)):
+            if n != out[i] and n != 1:
+                if out[i] != 1:
+                    raise NotFusable("its arguments do not broadcast to one shape")
+                out[i] = n
+    return tuple(out)
+
+
+def _only(results: Sequence[Variable]) -> Variable:
+    return results[0]
+
+
+def _plain(g: Any) -> Any:
+    return g.value if isinstance(g, Variable) else g

@@ -1,0 +1,157 @@
+"""Fused elementwise programs for NumPy: block by block, every step into a buffer in the cache."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from math import prod
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.scratch import scratch
+from autograd_gpu.program import Program, Ref
+from autograd_gpu.threads import share
+
+Array = np.ndarray[Any, Any]
+
+CACHE = 1 << 20
+"""Bytes that the blocks of a program may take: a second-level cache."""
+
+SMALLEST, LARGEST = 1 << 13, 1 << 16
+"""Elements of a block."""
+
+_FILLED = ("zeros_like", "ones_like", "full_like")
+
+
+def elementwise_kernel(program: Program, xp: Any) -> Callable[..., tuple[Array, ...]]:
+    """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
+    broadcast to `shape`; it returns new arrays of that shape."""
+    source, constants, buffers = _source(program, xp)
+    scope = dict(constants, copyto=np.copyto)
+    exec(_compiled(source), scope)
+    run: Callable[..., None] = scope["run"]
+    dtypes = [program.dtypes[y.index] for y in program.outputs]
+    live = sum(d.itemsize for d in (*buffers, *program.inputs, *dtypes))
+    block = SMALLEST
+    while block < LARGEST and 2 * block * live <= CACHE:
+        block *= 2
+
+    def kernel(arrays: Sequence[Array], shape: tuple[int, ...]) -> tuple[Array, ...]:
+        size = prod(shape)
+        inputs = [_flat(x, shape, size) for x in arrays]
+        outputs = tuple([np.empty(shape, dtype) for dtype in dtypes])
+        flat = [y.reshape(-1) for y in outputs]
+
+        def part(i: int) -> None:
+            start, stop = i * block, min((i + 1) * block, size)
+            n = stop - start
+            run(
+                [x[start:stop] if x.ndim else x for x in inputs],
+                [y[start:stop] for y in flat],
+                [scratch(f"fused{k}", (n,), dtype) for k, dtype in enumerate(buffers)],
+            )
+
+        if size <= block:
+            part(0)
+        else:
+            share(part, -(-size // block))
+        return outputs
+
+    # once on one element: what fails, fails here, where the plain ops can still be taken
+    with np.errstate(all="ignore"):
+        kernel([np.ones(1, dtype) for dtype in program.inputs], (1,))
+    return kernel
+
+
+@cache
+def _compiled(source: str) -> CodeType:
+    return compile(source, "<fused>", "exec")
+
+
+def _flat(x: Array, shape: tuple[int, ...], size: int) -> Array:
+    if x.size == 1:
+        return x.reshape(())
+    if x.size != size or x.shape != shape:
+        x = np.broadcast_to(x, shape)
+    return x.reshape(-1)
+
+
+def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dtype[Any]]]:
+    """The source of `run(inputs, outputs, buffers)`, the names in it, and the buffers' dtypes."""
+    constants: dict[str, Any] = {}
+    buffers: list[np.dtype[Any]] = []
+    free: dict[Any, list[str]] = {}
+    last = program.last_uses()
+    n = len(program.inputs)
+    names = {i: f"i{i}" for i in range(n)}
+    target = {}
+    for k, y in enumerate(program.outputs):
+        if y.index >= n and y.index not in target:
+            target[y.index] = f"o{k}"
+    lines = []
+    for number, step in enumerate(program.steps):
+        index = n + number
+        function = getattr(xp, step.name)
+        is_ufunc = isinstance(function, np.ufunc)
+        args = []
+        for arg in step.args:
+            if isinstance(arg, Ref):
+                args.append(names[arg.index])
+            else:
+                args.append(f"c{len(constants)}")
+                constants[args[-1]] = arg
+        dying = [
+            names[arg.index]
+            for arg in {a.index: a for a in step.args if isinstance(a, Ref)}.values()
+            if last[arg.index] == number and names[arg.index][0] == "b"
+        ]
+        if is_ufunc:  # which may write into what it reads
+            _give_back(dying, buffers, free)
+        out = target.get(index) or _take(step.dtype, buffers, free)
+        names[index] = out
+        if not is_ufunc:
+            _give_back(dying, buffers, free)
+        if step.name in _FILLED:
+            fill = {"zeros_like": "0", "ones_like": "1"}.get(step.name) or args[1]
+            lines.append(f"{out}[...] = {fill}")
+        elif is_ufunc and not step.kwargs:
+            constants[step.name] = function
+            lines.append(f"{step.name}({', '.join(args)}, {out})")
+        elif step.name == "astype":
+            lines.append(f"copyto({out}, {args[0]}, 'unsafe')")
+        elif step.name == "where":
+            lines.append(f"copyto({out}, {args[2]}, 'unsafe')")
+            lines.append(f"copyto({out}, {args[1]}, 'unsafe', {args[0]})")
+        else:
+            constants[step.name] = function
+            keywords = []
+            for k, v in step.kwargs.items():
+                keywords.append(f", {k}=k{len(constants)}")
+                constants[f"k{len(constants)}"] = v
+            lines.append(f"{out}[...] = {step.name}({', '.join(args)}{''.join(keywords)})")
+    for k, y in enumerate(program.outputs):
+        if names[y.index] != f"o{k}":
+            lines.append(f"copyto(o{k}, {names[y.index]})")
+    head = ["def run(inputs, outputs, buffers):"]
+    for letter, count, group in (
+        ("i", n, "inputs"),
+        ("o", len(program.outputs), "outputs"),
+        ("b", len(buffers), "buffers"),
+    ):
+        if count:
+            head.append(f"    {''.join(f'{letter}{k}, ' for k in range(count))} = {group}")
+    return "\n".join([*head, *[f"    {line}" for line in lines or ["pass"]]]), constants, buffers
+
+
+def _take(dtype: Any, buffers: list[Any], free: dict[Any, list[str]]) -> str:
+    if free.get(dtype):
+        return free[dtype].pop()
+    buffers.append(dtype)
+    return f"b{len(buffers) - 1}"
+
+
+def _give_back(names: list[str], buffers: list[Any], free: dict[Any, list[str]]) -> None:
+    for name in names:
+        free.setdefault(buffers[int(name[1:])], []).append(name)

@@ -1,0 +1,222 @@
+"""Every sample of every primitive on CuPy: equal to NumPy, without a transfer and without a wait.
+
+The same sample runs on both backends, forward, backward and, for a part of the samples (all with
+`--full`), the backward of the backward.  The counts of transfers and waits need `--cupy-on-cpu`;
+on a GPU the values are compared alone.
+"""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+from samples import SAMPLES
+from samples.calling import (
+    TOLERANCE,
+    call,
+    close,
+    converted,
+    cotangents,
+    differentiable,
+    in_dtype,
+    variables,
+)
+
+import autograd_gpu as ag
+from autograd_gpu.backend import load_backend
+from autograd_gpu.engine import gradients
+from autograd_gpu.nn import functional as F
+from autograd_gpu.primitive import PRIMITIVES
+
+pytestmark = pytest.mark.skipif(
+    "cupy" not in ag.available_backends(), reason="no GPU and not run with --cupy-on-cpu"
+)
+
+# The only ops that may wait for the device, and why.  One that is listed and does not wait fails
+# too, so that the table stays true.
+_SHAPE = "the number of results, and so their shape, is known on the device only"
+WAITS = {
+    "nonzero": _SHAPE,
+    "unique_all": _SHAPE,
+    "unique_counts": _SHAPE,
+    "unique_inverse": _SHAPE,
+    "unique_values": _SHAPE,
+    "getitem by a mask": _SHAPE,
+    "scatter_add by a mask": "its derivative is a getitem by a mask",
+    "set_at by a mask": "how many elements are written is known on the device only",
+}
+PART = 7  # of so many samples one has its second derivatives compared
+
+
+def kind(name, sample):
+    """The name under which WAITS knows a sample."""
+    index = sample.statics.get("index")
+    masked = getattr(getattr(index, "dtype", None), "kind", None) == "b"
+    return f"{name} by a mask" if masked else name
+
+
+class Side:
+    """What one backend makes of a sample: outputs, gradients, and second derivatives."""
+
+    def __init__(self, backend, name, sample, operands, second):
+        self.backend = backend
+        self.name = name
+        self.second = second
+        self.needs = differentiable(name, sample)
+        self.statics = {key: converted(v, backend) for key, v in sample.statics.items()}
+        self.xs = variables(operands, self.needs, backend)
+        # The cotangents are made here, from the shapes of a first run, for the counts' sake.
+        ys = call(name, self.xs, self.statics, backend)
+        self.seeds = cotangents(ys, False, backend)
+        self.more = [self._cotangent(self.xs[i]) for i in self.needs] if second else []
+
+    def _cotangent(self, x):
+        rng = np.random.default_rng(1)
+        return self.backend.from_host(rng.uniform(0.5, 1, x.shape).astype(x.dtype))
+
+    def run(self):
+        self.ys = call(self.name, self.xs, self.statics, self.backend)
+        pairs = [(y, g) for y, g in zip(self.ys, self.seeds, strict=True) if g is not None]
+        if not self.needs or not pairs:
+            return
+        outs, seeds = ([p[k] for p in pairs] for k in (0, 1))
+        ins = [self.xs[i] for i in self.needs]
+        self.grads = gradients(outs, ins, seeds, create_graph=self.second, allow_unused=True)
+        if not self.second:
+            return
+        again = [
+            (g, c)
+            for g, c in zip(self.grads, self.more, strict=True)
+            if g is not None and g.requires_grad
+        ]
+        if again:
+            outs, seeds = ([p[k] for p in again] for k in (0, 1))
+            self.seconds = gradients(outs, ins, seeds, allow_unused=True)
+
+    grads: list = []  # noqa: RUF012
+    seconds: list = []  # noqa: RUF012
+
+    def results(self):
+        for what in ("ys", "grads", "seconds"):
+            for i, x in enumerate(getattr(self, what)):
+                yield f"{what}[{i}]", x
+
+
+def compare(name, sample, dtype, second, counting):
+    """None, or what differs; and how often the device was waited for or copied from or to."""
+    operands = in_dtype(sample, dtype)
+    if operands is None:
+        return None
+    numpy, cupy = load_backend("numpy"), load_backend("cupy")
+    with np.errstate(all="ignore"):
+        ours = Side(cupy, name, sample, operands, second)
+        theirs = Side(numpy, name, sample, operands, second)
+        theirs.run()
+    if counting is None:
+        ours.run()
+        moves = None
+    else:
+        with counting() as c:
+            ours.run()
+        moves = (c.waits, c.to_host, c.to_device)
+    for (what, mine), (_, other) in zip(ours.results(), theirs.results(), strict=True):
+        where = f"{name} {sample.label} {dtype} {what}"
+        assert (mine is None) == (other is None), where
+        if mine is None:
+            continue
+        assert type(mine.value) is cupy.array_type, where
+        assert mine.dtype == other.dtype, where
+        value = mine.numpy()
+        expected = other.numpy()
+        if not sample.check:  # at a kink or far out, NaN and infinity are NumPy's business
+            continue
+        try:
+            close(value, expected, TOLERANCE.get(dtype, 1e-9))
+        except AssertionError as error:
+            raise AssertionError(f"{where}: {error}") from None
+    return moves
+
+
+@pytest.fixture
+def counting():
+    from cupy_on_cpu import counting, is_started
+
+    return counting if is_started() else None
+
+
+@pytest.mark.parametrize("name", SAMPLES)
+def test_as_on_numpy_without_a_wait(name, counting, request):
+    full = request.config.getoption("--full")
+    linear = not PRIMITIVES[name].derivatives
+    for i, sample in enumerate(SAMPLES[name]):
+        second = not linear and sample.second and sample.check and (full or i % PART == 0)
+        for dtype in ("float64", *sample.dtypes):
+            moves = compare(name, sample, dtype, second, counting)
+            if moves is None:
+                continue
+            what = f"{name} {sample.label} {dtype}: (waits, to host, to device) = {moves}"
+            if kind(name, sample) in WAITS:
+                assert moves[0] > 0, f"{what}: no longer an exception"
+            else:
+                assert moves == (0, 0, 0), what
+
+
+def test_exceptions_are_of_ops_that_there_are():
+    assert {name.removesuffix(" by a mask") for name in WAITS} <= SAMPLES.keys()
+
+
+# --- neural networks, which the table of samples leaves to tests of their own --------------------
+
+
+def draws(*shape):
+    return np.random.default_rng(sum(shape)).standard_normal(shape)
+
+
+IMAGES, LABELS = draws(2, 4, 7, 6), np.array([3, 0, 1])
+NETWORKS = {
+    "conv2d": (lambda x, w, b: F.conv2d(x, w, b, padding=1), IMAGES, draws(6, 4, 3, 3), draws(6)),
+    "conv2d, strided, in groups": (
+        lambda x, w: F.conv2d(x, w, stride=2, padding=(2, 1), dilation=(1, 2), groups=2),
+        IMAGES,
+        draws(6, 2, 3, 2),
+    ),
+    "conv2d, 1 x 1": (F.conv2d, IMAGES, draws(3, 4, 1, 1)),
+    "conv_transpose2d": (
+        lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1),
+        IMAGES,
+        draws(4, 3, 3, 3),
+    ),
+    "conv1d": (F.conv1d, draws(2, 3, 9), draws(4, 3, 3)),
+    "max_pool2d": (lambda x: F.max_pool2d(x, 2), IMAGES),
+    "max_pool2d, overlapping": (lambda x: F.max_pool2d(x, 3, 2, padding=1), IMAGES),
+    "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), IMAGES),
+    "linear": (F.linear, draws(2, 5, 3), draws(4, 3), draws(4)),
+    "layer_norm": (lambda x, w, b: F.layer_norm(x, (6,), w, b), draws(4, 6), draws(6), draws(6)),
+    "cross_entropy": (lambda x, t: F.cross_entropy(x, t), draws(3, 5), LABELS),
+    "embedding": (lambda w, i: F.embedding(i, w), draws(5, 4), LABELS),
+    "mse_loss": (F.mse_loss, draws(3, 5), draws(3, 5)),
+    "gelu": (lambda x: ag.gelu(x, approximate="tanh"), draws(3, 5)),
+    "dropout": (
+        lambda x: (ag.manual_seed(3), F.dropout(x, 0.5, training=True))[1],
+        draws(3, 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_as_on_numpy_without_a_wait(name, dtype, counting):
+    function, *host = NETWORKS[name]
+    host = [x.astype(dtype) if x.dtype.kind == "f" else x for x in host]
+    found = {}
+    for backend in (load_backend("numpy"), load_backend("cupy")):
+        xs = [ag.Variable(backend.from_host(x), requires_grad=x.dtype.kind == "f") for x in host]
+        seed = backend.from_host(np.cos(np.arange(function(*xs).size)).astype(dtype))
+        with counting() if counting and backend.name == "cupy" else nullcontext() as c:
+            y = function(*xs)
+            y.backward(seed.reshape(y.shape))
+        if c is not None:
+            assert (c.waits, c.to_host, c.to_device) == (0, 0, 0), str(c)
+        found[backend.name] = [y] + [ag.Variable(x.grad) for x in xs if x.requires_grad]
+    for mine, other in zip(found["cupy"], found["numpy"], strict=True):
+        assert mine.dtype == other.dtype == dtype
+        close(mine.numpy(), other.numpy(), {**TOLERANCE, "float16": 4e-2}.get(dtype, 1e-9))
