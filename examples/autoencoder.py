@@ -100,8 +100,7 @@ def main() -> None:
     model = VAE()
     optimizer = ag.optim.Adam(model.parameters(), lr=2e-3)
     args.out.mkdir(parents=True, exist_ok=True)
-    (args.out / "autoencoder.jsonl").unlink(missing_ok=True)
-    log = ag.data.Log(args.out / "autoencoder.jsonl")
+    log = ag.data.Log(args.out / "autoencoder.jsonl", upto={"epoch": 0})
 
     start = time.perf_counter()
     progress = tqdm(range(args.epochs), unit="epoch", desc=f"training on {ag.get_backend()}")

@@ -1,7 +1,7 @@
 """From HIPS autograd to autograd_gpu: one script before and after, which prints the same numbers.
 
 The script fits a small network of tanh units to a noisy curve with its own gradient descent.
-What changes is three lines: the import of NumPy, the import of `grad`, and nothing of the model.
+Two lines change, the imports: NumPy itself instead of autograd's, and `value_and_grad` from here.
 Without autograd installed (`pip install autograd`) only the part after runs.
 
     python examples/migrate_autograd.py
@@ -9,6 +9,7 @@ Without autograd installed (`pip install autograd`) only the part after runs.
 
 import argparse
 import importlib.util
+import itertools
 from pathlib import Path
 
 import matplotlib as mpl
@@ -30,8 +31,7 @@ def initial():
     rng = onp.random.RandomState(1)
     sizes = [1, 20, 20, 1]
     return [
-        (rng.randn(m, n) / onp.sqrt(m), 0.5 * rng.randn(n))
-        for m, n in zip(sizes[:-1], sizes[1:], strict=True)
+        (rng.randn(m, n) / onp.sqrt(m), 0.5 * rng.randn(n)) for m, n in itertools.pairwise(sizes)
     ]
 
 
