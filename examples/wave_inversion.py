@@ -30,7 +30,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--sources", type=int, default=8)
     parser.add_argument("--steps", type=int, default=300, help="of the wave solver")
     parser.add_argument("--segment", type=int, default=20, help="steps between kept states")
-    parser.add_argument("--iterations", type=int, default=40, help="of the minimiser")
+    parser.add_argument("--iterations", type=int, default=25, help="of the minimiser")
     parser.add_argument("--noise", type=float, default=0.02, help="relative to the signal's rms")
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "out")
     return parser.parse_args()
