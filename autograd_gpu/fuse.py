@@ -122,6 +122,8 @@ class Fused:
                 plan = Plan(self.function, backend, kinds, call)
             except Exception as error:  # whatever stops it, op by op it may work, or say why not
                 plan = str(error) or type(error).__name__
+                if "fuse on" in plan:  # beside a Symbol
+                    plan = "it uses an array that is no argument of the function"
             self._plans[key] = plan
         if isinstance(plan, str):
             raise NotFusable(plan)

@@ -19,7 +19,7 @@ FUNCTIONS = frozenset(
     bitwise_or bitwise_xor cbrt ceil clip conj copysign cos cosh divide equal erf exp exp2 expm1
     floor floor_divide full_like greater greater_equal hypot imag isfinite isinf isnan less
     less_equal log log10 log1p log2 logaddexp logical_and logical_not logical_or logical_xor maximum
-    minimum multiply negative not_equal ones_like positive power real reciprocal remainder round
+    masked minimum multiply negative not_equal ones_like positive power real reciprocal remainder round
     sign signbit sin sinc sinh sqrt square subtract tan tanh trunc where zeros_like""".split()
 )
 """The functions of a namespace that are elementwise; ufuncs among them take an `out`."""

@@ -118,6 +118,8 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
             lines.append(f"{out}[...] = {fill}")
         elif is_ufunc and not step.kwargs:
             constants[step.name] = function
+            # of these two NumPy deprecates the positional form
+            out = f"out={out}" if step.name in ("maximum", "minimum") else out
             lines.append(f"{step.name}({', '.join(args)}, {out})")
         elif step.name == "astype":
             lines.append(f"copyto({out}, {args[0]}, 'unsafe')")
