@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, load_backend
-from autograd_gpu.program import NotFusable, Program, Ref, Step
+from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key
 
 FUNCTIONS = frozenset(
     """abs acos acosh add angle asin asinh astype atan atan2 atanh bitwise_and bitwise_invert
@@ -122,10 +122,7 @@ def _ufunc_type(xp: Any) -> type:
 
 
 def _key(x: Any) -> Any:
-    """Equal for equal arguments only: 1, 1.0 and -0.0 differ."""
-    if isinstance(x, Ref):
-        return x.index
-    return (type(x), str(getattr(x, "dtype", "")), repr(x))
+    return x.index if isinstance(x, Ref) else constant_key(x)
 
 
 def _no_elements(what: str) -> Callable[..., Any]:

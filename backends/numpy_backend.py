@@ -86,6 +86,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         masked=numpy_functions.masked,
