@@ -13,7 +13,6 @@ from typing import Any
 
 from autograd_gpu import engine
 from autograd_gpu.backend import BACKENDS, Array, Backend
-from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -27,7 +26,6 @@ from autograd_gpu.modes import recording
 from autograd_gpu.operands import filled
 from autograd_gpu.program import NotFusable, sharing
 from autograd_gpu.symbols import Trace, symbol_type
-from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
 
 KEPT = 256
@@ -43,7 +41,7 @@ class Fused:
         self.name = name or getattr(function, "__name__", "fused")
         self.reason: str | None = None
         """Why the last call ran the function op by op; None if it was one kernel."""
-        self._plans: dict[Any, Plan | str] = {}
+        self._plans: dict[Any, Any] = {}
         self._gradients: dict[Any, Fused] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -135,7 +133,7 @@ class Fused:
     def _gradient(
         self, plan: Plan, args: tuple[Any, ...], kwargs: Mapping[str, Any], needs: Sequence[bool]
     ) -> Fused:
-        """The function of the outputs' gradients and the inputs that gives the inputs' gradients."""
+        """The function of the outputs' gradients and the inputs that gives those of the inputs."""
         key = (tuple(needs), plan)
         fused = self._gradients.get(key)
         if fused is None:
@@ -161,10 +159,8 @@ class Plan:
         variables = [make_result(x) for x in trace.inputs()]
         token = recording.set(False)
         try:
-            if call is None:
-                returned = function(*variables)
-            else:
-                returned = _Call(function, *call)(*variables)
+            traced = function if call is None else _Call(function, *call)
+            returned = traced(*variables)
         finally:
             recording.reset(token)
         self.several = isinstance(returned, (tuple, list))

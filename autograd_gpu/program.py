@@ -94,7 +94,7 @@ def sharing(
         return forward, backward
     moved = {i: i for i in range(start)}
     moved |= {i: start + k for k, i in enumerate(kept)}
-    steps = []
+    steps: list[Step] = []
     for i, step in enumerate(backward.steps, start):
         if i in needed and i not in cut:
             moved[i] = start + len(kept) + len(steps)

@@ -66,17 +66,16 @@ _FLOAT = {
     "hypot": "hypot({0}, {1})",
     "copysign": "copysign({0}, {1})",
     "round": "rint({0})",
-    "logaddexp": (
-        "{0} == {1} ? {0} + log({T}(2)) : fmax({0}, {1}) + log1p(exp(-fabs({0} - {1})))"
-    ),
+    "logaddexp": ("{0} == {1} ? {0} + log({T}(2)) : fmax({0}, {1}) + log1p(exp(-fabs({0} - {1})))"),
 }
 _FLOAT |= {
     name: f"{name}({{0}})"
     for name in (
-        "acos acosh asin asinh atan atanh cbrt ceil cos cosh erf exp exp2 expm1 floor log log10 "
-        "log1p log2 sin sinh sqrt tan tanh trunc"
-    ).split()
-}
+        "acos", "acosh", "asin", "asinh", "atan", "atanh", "cbrt", "ceil", "cos", "cosh", "erf",
+        "exp", "exp2", "expm1", "floor", "log", "log10", "log1p", "log2", "sin", "sinh", "sqrt",
+        "tan", "tanh", "trunc",
+    )
+}  # fmt: skip
 _LOGICAL = {
     "bitwise_and": "{0} && {1}",
     "bitwise_or": "{0} || {1}",
@@ -128,7 +127,7 @@ def _declared(name: str, dtype: Any, value: str) -> str:
 def _expression(step: Step, program: Program) -> str:
     name, args = step.name, step.args
     given = [program.dtypes[x.index] if isinstance(x, Ref) else x for x in args]
-    if name == "round" and (len(args) > 1 and args[1] or step.kwargs.get("decimals")):
+    if name == "round" and ((len(args) > 1 and args[1]) or step.kwargs.get("decimals")):
         raise NotFusable("no fused rounding to decimals on a GPU")
     if name == "astype":
         return f"v{args[0].index}"

@@ -288,9 +288,7 @@ def test_method():
             self.slope = slope
 
     layer = ag.fuse(lambda x, slope: ag.maximum(x, slope * x))
-    np.testing.assert_array_equal(
-        layer(np.array([-1.0, 1.0]), Layer(0.5).slope).value, [-0.5, 1.0]
-    )
+    np.testing.assert_array_equal(layer(np.array([-1.0, 1.0]), Layer(0.5).slope).value, [-0.5, 1.0])
 
 
 def test_threads_do_not_change_a_bit():
