@@ -97,6 +97,7 @@ def _namespace() -> ModuleType:
         scatter_add=scatter_add,
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
+        take=numpy_functions.take,
         var=numpy_functions.var,
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
