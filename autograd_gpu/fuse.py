@@ -38,7 +38,7 @@ class Fused:
     def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.name: str = name or getattr(function, "__name__", "fused")
+        self.name = name or str(getattr(function, "__name__", "fused"))
         self.reason: str | None = None
         """Why the last call ran the function op by op; None if it was one kernel."""
         self._plans: dict[Any, Any] = {}
