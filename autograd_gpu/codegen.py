@@ -31,18 +31,14 @@ class Writer:
 
     # The node ---------------------------------------------------------------------------------
 
-    def node(self) -> list[str]:
-        slots = "".join(f"'s_{x}', " for x in self.saved)
-        lines = ["class OpNode(FunctionNode):", f"    __slots__ = ({slots})"]
-        lines.append(f"    label = {self.name!r}")
-        # Without derivatives nothing is recorded, and there is nothing to run.
-        for method in ("backward", "backward_recorded") if self.wanted else ():
-            lines += ["", f"    def {method}(self, g, edges):"]
-            lines += [f"        {line}" for line in self.backward(method == "backward_recorded")]
-        lines += ["", "    def release(self):"]
-        lines += [f"        self.s_{x} = None" for x in self.saved]
-        lines += ["        self.shape = None"]
-        return lines
+    def method(self, name: str) -> list[str]:
+        """The Node's `backward`, `backward_recorded` or `release`."""
+        if name == "release":
+            lines = ["def release(self):"]
+            lines += [f"    self.s_{x} = None" for x in self.saved]
+            return [*lines, "    self.shape = None"]
+        lines = self.backward(recorded=name == "backward_recorded")
+        return [f"def {name}(self, g, edges):", *(f"    {line}" for line in lines)]
 
     def backward(self, recorded: bool) -> list[str]:
         lines = []
@@ -57,8 +53,6 @@ class Writer:
             call = self.derivative(operand, recorded)
             return [*lines, "needs = [edge is not None for edge in edges]", f"return tuple({call})"]
         names = list(self.wanted)
-        if not names:  # not differentiable, so no node is ever made
-            return ["return ()"]
         if len(names) == 1:
             return [*lines, f"return ({self.derivative(names[0], recorded)},)"]
         lines.append(f"{', '.join(f'e_{x}' for x in names)} = edges")

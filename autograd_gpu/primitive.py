@@ -30,12 +30,14 @@ import inspect
 import linecache
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 from autograd_gpu.backend import NAMESPACES, Array
 from autograd_gpu.codegen import Writer
 from autograd_gpu.graph import (
+    Edges,
     FunctionNode,
+    Gradient,
     edges_of,
     gradient_edge,
     make_result,
@@ -142,7 +144,6 @@ def _define(
     )
     scope: dict[str, Any] = {
         "__name__": __name__,
-        "FunctionNode": FunctionNode,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
         "NUMBERS": NUMBERS,
@@ -164,13 +165,43 @@ def _define(
         **{f"d_{x}": derivative for x, derivative in derivatives.items()},
         **{f"default_{x}": p.default for x, p in statics.items()},
     }
-    node_type = _executed("OpNode", f"<node {name}>", writer.node(), scope)
-    node_type.__name__ = node_type.__qualname__ = f"{name}_node"
+    slots = {"__slots__": tuple(f"s_{x}" for x in saved), "label": name, "__module__": __name__}
+    node_type = type(f"{name}_node", (OpNode,), {**slots, "writer": writer, "scope": scope})
+    scope["OpNode"] = node_type
     op = _executed("op", f"<op {name}>", writer.op("op", foreign="raise"), scope)
     return Primitive(
         name, forward, dict(derivatives), operands, optional, statics, variadic, outputs,
         saved, _presented(op, forward), node_type, writer, scope,
     )  # fmt: skip
+
+
+class OpNode(FunctionNode):
+    """The Node of a primitive.
+
+    A subclass for each primitive has slots for what it saves.  Its methods are written when they
+    are first called: most programs differentiate few of the ops, and hardly any of them twice.
+    """
+
+    __slots__ = ()
+
+    writer: ClassVar[Writer]
+    scope: ClassVar[dict[str, Any]]
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return self._written("backward")(self, g, edges)  # type: ignore[no-any-return]
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return self._written("backward_recorded")(self, g, edges)  # type: ignore[no-any-return]
+
+    def release(self) -> None:
+        self._written("release")(self)
+
+    @classmethod
+    def _written(cls, name: str) -> Any:
+        """The method of this name, which takes the place of the one that asked for it."""
+        method = _executed(name, f"<{name} of {cls.label}>", cls.writer.method(name), cls.scope)
+        setattr(cls, name, method)
+        return method
 
 
 def _executed(what: str, filename: str, lines: list[str], scope: dict[str, Any]) -> Any:
