@@ -302,8 +302,8 @@ def fuse(function: Callable[..., Any]) -> Fused:
     ...     return x * sigmoid(beta * x)
     >>> x = Variable([0.0, 1.0], requires_grad=True)
     >>> swish(x).sum().backward()
-    >>> x.grad
-    array([0.5      , 0.9276706], dtype=float32)
+    >>> x.grad.round(3)
+    array([0.5  , 0.928], dtype=float32)
     >>> print(swish.reason)
     None
     """
