@@ -58,6 +58,7 @@ class Backend(Protocol):
     - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
+    - `special.name(...)`: the functions of scipy.special, or a clear ImportError
     - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names
@@ -161,6 +162,47 @@ class Backend(Protocol):
         step: int,
     ) -> None:
         """One Adam (or, decoupled, AdamW) step in place on `param`, `m` and `v`."""
+        ...
+
+    def rmsprop_step(
+        self,
+        param: Array,
+        grad: Array,
+        square: Array,
+        buffer: Array | None,
+        average: Array | None,
+        *,
+        lr: float,
+        alpha: float,
+        eps: float,
+        weight_decay: float,
+        momentum: float,
+    ) -> None:
+        """One RMSprop step in place on `param` and the states that are given."""
+        ...
+
+    def adagrad_step(
+        self, param: Array, grad: Array, total: Array, *, lr: float, eps: float, weight_decay: float
+    ) -> None:
+        """One Adagrad step in place on `param` and the sum of squares `total`."""
+        ...
+
+    def lion_step(
+        self,
+        param: Array,
+        grad: Array,
+        m: Array,
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+    ) -> None:
+        """One Lion step in place on `param` and `m`."""
+        ...
+
+    def average_step(self, average: Array, x: Array, *, decay: float) -> None:
+        """`average` moved by 1 - `decay` of its distance to `x`, in place."""
         ...
 
 
