@@ -104,7 +104,8 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
-    devices = sorted({str(x.device) for x in values if type(x) in BACKENDS})
+    on_gpu = [x for x in values if getattr(BACKENDS.get(type(x)), "name", "") == "cupy"]
+    devices = sorted({str(x.device) for x in on_gpu})
     if len(devices) > 1:
         raise TypeError(
             f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "

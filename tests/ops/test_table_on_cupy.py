@@ -37,6 +37,8 @@ pytestmark = pytest.mark.skipif(
 # too, so that the table stays true.
 _SHAPE = "the number of results, and so their shape, is known on the device only"
 WAITS = {
+    "argpartition": "CuPy's own looks at what it has found",
+    "histogram without a range": "the range of the bins is that of the elements",
     "expm": "how often the matrix is squared depends on its norm",
     "pinv": "CuPy's own looks for singular values that count",
     "nonzero": _SHAPE,
@@ -48,6 +50,8 @@ WAITS = {
     "scatter_add by a mask": "its derivative is a getitem by a mask",
     "set_at by a mask": "how many elements are written is known on the device only",
 }
+# SciPy's ufuncs make float64 of float32 beside a Python number, CuPy's do not.
+WIDER_ON_NUMPY = ("beta", "betaln", "gammainc", "gammaincc", "xlog1py", "xlogy")
 PART = 7  # of so many samples one has its second derivatives compared
 
 
@@ -55,7 +59,11 @@ def kind(name, sample):
     """The name under which WAITS knows a sample."""
     index = sample.statics.get("index")
     masked = getattr(getattr(index, "dtype", None), "kind", None) == "b"
-    return f"{name} by a mask" if masked else name
+    if masked:
+        return f"{name} by a mask"
+    if name == "histogram" and sample.statics.get("range") is None:
+        return f"{name} without a range"
+    return name
 
 
 class Side:
@@ -128,7 +136,7 @@ def compare(name, sample, dtype, second, counting):
         if mine is None:
             continue
         assert type(mine.value) is cupy.array_type, where
-        assert mine.dtype == other.dtype, where
+        assert mine.dtype == other.dtype or name in WIDER_ON_NUMPY, where
         value = mine.numpy()
         expected = other.numpy()
         if name in UP_TO_PHASES and on_gpu(cupy):
@@ -169,7 +177,7 @@ def test_as_on_numpy_without_a_wait(name, counting, request):
 
 
 def test_exceptions_are_of_ops_that_there_are():
-    assert {name.removesuffix(" by a mask") for name in WAITS} <= SAMPLES.keys()
+    assert {name.partition(" ")[0] for name in WAITS} <= SAMPLES.keys()
 
 
 # --- neural networks, which the table of samples leaves to tests of their own --------------------
