@@ -178,10 +178,7 @@ def test_weights_of_pytorch_load_by_name(path, way):
     x = np.random.default_rng(0).random((2, 1, 4, 4)).astype("f4")
     if way == "a file of ours":
         files.save(path, ours.state_dict())
-        state = pytest.importorskip("safetensors.torch").load_file(path)
-        missing, unexpected = theirs.load_state_dict(state, strict=False)
-        assert missing == ["2.num_batches_tracked"]  # a counter that is not kept here
-        assert not unexpected
+        theirs.load_state_dict(pytest.importorskip("safetensors.torch").load_file(path))
     elif way == "a dict of arrays":
         ours.load_state_dict({k: v.numpy() for k, v in theirs.state_dict().items()})
     else:
