@@ -19,6 +19,12 @@ from autograd_gpu.backend import (
     set_backend as set_backend,
     use_backend as use_backend,
 )
+from autograd_gpu.devices import (
+    debug_indices as debug_indices,
+    memory_summary as memory_summary,
+    raise_linalg_errors as raise_linalg_errors,
+    synchronize as synchronize,
+)
 from autograd_gpu.dtypes import (
     NAMES as _DTYPES,
     can_cast as can_cast,

@@ -110,6 +110,14 @@ class Backend(Protocol):
         """Bytes in use and reserved by the allocator; empty where there is no pool."""
         ...
 
+    def index_report(self) -> Any:
+        """Looks at indices on the device (`add`, `error`); None where indexing raises by itself."""
+        ...
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """Within it a singular matrix and the like raise LinAlgError, which may wait."""
+        ...
+
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or has a layout that cannot be written into."""
         ...
@@ -190,6 +198,23 @@ def _find_backends() -> None:
     package = importlib.import_module(__package__)
     if importlib.util.find_spec("autograd_gpu.backends") is None:
         package.__path__.append(str(Path(__file__).resolve().parents[1]))
+
+
+def loaded_backends() -> list[Backend]:
+    """The backends that are in use so far, the current one among them."""
+    current_backend()
+    return list(_loaded.values())
+
+
+def memory_figures() -> str:
+    """What the memory pools hold, in words, for errors; empty where there is no pool."""
+    parts = []
+    for backend in _loaded.values():
+        figures = backend.memory()
+        if figures:
+            sizes = ", ".join(f"{size:,} bytes {name}" for name, size in figures.items())
+            parts.append(f"{backend.name}'s memory pool: {sizes}")
+    return "; ".join(parts)
 
 
 def find_backend(x: object) -> Backend | None:

@@ -77,7 +77,7 @@ class Writer:
                 arguments.append(f"list(map(reconnected, self.s_{x}, self.edges))")
             elif recorded and x in self.wanted:
                 node = "self.edges[0]" if len(self.wanted) == 1 else f"n_{x}"
-                arguments.append(f"reconnected(self.s_{x}, {node})")
+                arguments.append(f"reconnected(self.s_{x}, {node}, g)")
             else:
                 arguments.append(f"self.s_{x}")
         return f"d_{operand}({', '.join(arguments)})"

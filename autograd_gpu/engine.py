@@ -21,7 +21,7 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.backend import BACKENDS, backend_of, memory_figures
 from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
@@ -295,6 +295,8 @@ def _run(
     except BaseException as error:
         if node is not None:
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
+        if isinstance(error, MemoryError):
+            error.add_note(memory_figures())
         raise
     g = None
     results = retained(kept) if kept else ()

@@ -13,6 +13,7 @@ from autograd_gpu.backend import (
     backend_mismatch,
     current_backend,
     find_backend,
+    memory_figures,
 )
 from autograd_gpu.graph import FunctionNode, selected
 from autograd_gpu.values import from_python
@@ -102,12 +103,20 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
+    devices = sorted({str(x.device) for x in values if type(x) in BACKENDS})
+    if len(devices) > 1:
+        raise TypeError(
+            f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "
+            f"moved silently, use .to(...) on one of them"
+        ) from error
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
         if type(error) is kind or (kind is TypeError and isinstance(error, TypeError)):
             raise kind(message) from error
     error.add_note(f"raised in {op}({', '.join(parts)})")
+    if isinstance(error, MemoryError):
+        error.add_note(memory_figures())
     raise error
 
 

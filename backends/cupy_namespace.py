@@ -15,13 +15,13 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.backends import (
-    convolution,
     convolution_nd,
+    cupy_activations,
     cupy_gemm,
+    cupy_images,
     cupy_kernels,
     cupy_rows,
     cupy_scatter,
-    pooling,
 )
 from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.special_functions import SpecialFunctions
@@ -61,8 +61,8 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
-    vars(xp).update(pooling.bound(cp))
-    vars(xp).update(convolution.bound(xp))
+    vars(xp).update(cupy_activations.bound())
+    vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
 

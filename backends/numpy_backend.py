@@ -171,6 +171,13 @@ class NumpyBackend:
         """Empty: NumPy has no pool."""
         return {}
 
+    def index_report(self) -> None:
+        """NumPy raises IndexError by itself."""
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """NumPy always raises LinAlgError."""
+        return nullcontext()
+
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or read-only."""
         return x.base is not None or not x.flags.writeable

@@ -19,6 +19,7 @@ from autograd_gpu.backend import (
     find_backend,
 )
 from autograd_gpu.modes import recording
+from autograd_gpu.ops.debug import active, check_index
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -85,6 +86,8 @@ def is_basic(index: Any) -> bool:
 @primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape))
 def getitem_(xp: Namespace, x: Array, *, index: Any) -> Array:
     """`getitem` with a normal index."""
+    if active:
+        check_index("getitem", x, x.shape, index)
     return x[index]
 
 
@@ -107,6 +110,8 @@ def getitem(x: Any, index: Any) -> Variable:
 @primitive(x=lambda g, index: g[index])
 def scatter_add_(xp: Namespace, x: Array, *, index: Any, shape: tuple[int, ...]) -> Array:
     """`scatter_add` with a normal index."""
+    if active:
+        check_index("scatter_add", x, shape, index)
     return xp.scatter_add(x, index, shape)
 
 
@@ -164,6 +169,8 @@ def _last_writes(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
 )
 def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
     """`set_at` with a normal index."""
+    if active:
+        check_index("set_at", x, x.shape, index)
     out = x.copy()
     xp.assign(out, index, v)
     return out
@@ -184,6 +191,9 @@ def set_at(x: Any, index: Any, v: Any) -> Variable:
 @primitive(x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis))
 def take_(xp: Namespace, x: Array, indices: Array, *, axis: int | None = None) -> Array:
     """`take` with an array of indices."""
+    if active:
+        shape = (x.size,) if axis is None else x.shape[axis:][:1]
+        check_index("take", x, shape, indices)
     return x.take(indices, axis)
 
 
