@@ -317,6 +317,8 @@ from autograd_gpu.ops import (
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.optim import GradScaler as GradScaler
+from autograd_gpu.precision import autocast as autocast
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
 from autograd_gpu.safety import nan_safe as nan_safe
 from autograd_gpu.threads import (

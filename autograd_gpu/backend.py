@@ -164,6 +164,47 @@ class Backend(Protocol):
         """One Adam (or, decoupled, AdamW) step in place on `param`, `m` and `v`."""
         ...
 
+    def rmsprop_step(
+        self,
+        param: Array,
+        grad: Array,
+        square: Array,
+        buffer: Array | None,
+        average: Array | None,
+        *,
+        lr: float,
+        alpha: float,
+        eps: float,
+        weight_decay: float,
+        momentum: float,
+    ) -> None:
+        """One RMSprop step in place on `param` and the states that are given."""
+        ...
+
+    def adagrad_step(
+        self, param: Array, grad: Array, total: Array, *, lr: float, eps: float, weight_decay: float
+    ) -> None:
+        """One Adagrad step in place on `param` and the sum of squares `total`."""
+        ...
+
+    def lion_step(
+        self,
+        param: Array,
+        grad: Array,
+        m: Array,
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+    ) -> None:
+        """One Lion step in place on `param` and `m`."""
+        ...
+
+    def average_step(self, average: Array, x: Array, *, decay: float) -> None:
+        """`average` moved by 1 - `decay` of its distance to `x`, in place."""
+        ...
+
 
 NAMES = ("numpy", "cupy")
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, TypeAlias
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
-from autograd_gpu.backend import BACKENDS, Array, find_backend
+from autograd_gpu.backend import Array
 from autograd_gpu.modes import anomaly, recording, watching
 from autograd_gpu.variable import RemovableHandle, Variable
 
@@ -235,17 +235,9 @@ def selected(value: Array, node: Node, index: int) -> Variable:
     return make_result(value, select)
 
 
-def reconnected(value: Array, node: Node | None, g: Gradient = None) -> Any:
-    """A saved array as a Variable whose gradient goes to `node`; the array itself for None.
-
-    A number becomes an array beside `g`, the Variable that it will meet: ops of the number alone
-    would leave it on the host.
-    """
+def reconnected(value: Array, node: Node | None) -> Any:
+    """A saved array as a Variable whose gradient goes to `node`; the array itself for None."""
     if node is None:
-        if g is not None and value.__class__ not in BACKENDS and hasattr(value, "dtype"):
-            backend = BACKENDS.get(getattr(g, "value", None).__class__)
-            if backend is not None and backend is not find_backend(value):
-                return backend.xp.full((), value, dtype=value.dtype)
         return value
     variable: Variable = _new_variable(Variable)
     variable.value = value

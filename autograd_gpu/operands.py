@@ -15,7 +15,7 @@ from autograd_gpu.backend import (
     find_backend,
     memory_figures,
 )
-from autograd_gpu.graph import FunctionNode, selected
+from autograd_gpu.graph import FunctionNode, reconnected, selected
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
@@ -83,7 +83,8 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
 
 def _ndim(backend: Any, operands: Sequence[Any]) -> int:
     """The largest number of axes of the operands on `backend`."""
-    return max(x.ndim for x in operands if find_backend(x) is backend)
+    ndims: list[int] = [x.ndim for x in operands if find_backend(x) is backend]
+    return max(ndims)
 
 
 def _is_scalar(x: Any, backend: Any) -> bool:
@@ -132,6 +133,15 @@ def scalar(x: Any, y: Any) -> Any:
     if type(x) in SCALARS:
         return (y[0] if isinstance(y, tuple) else y).dtype.type(x)
     return x
+
+
+def resumed(x: Any, node: FunctionNode | None, g: Any) -> Any:
+    """A saved operand with its edge; a number as an array beside `g`, so that functions of it stay
+    on that backend, filled in there rather than copied from the host."""
+    if x is None or type(x) in NAMESPACES:
+        return reconnected(x, node)
+    first = g[0] if isinstance(g, tuple) else g
+    return BACKENDS[type(first.value)].xp.full((), x, dtype=x.dtype)
 
 
 def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:

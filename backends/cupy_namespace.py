@@ -17,12 +17,14 @@ import numpy as np
 from autograd_gpu.backends import (
     convolution_nd,
     cupy_activations,
+    cupy_batch_norm,
     cupy_gemm,
     cupy_images,
     cupy_kernels,
     cupy_rows,
     cupy_scatter,
 )
+from autograd_gpu.backends.cupy_fuse import elementwise_kernel
 from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
@@ -37,10 +39,14 @@ def namespace() -> ModuleType:
     vars(xp).update(
         asarray=asarray,
         assign=partial(assign_last, cp),
+        batch_norm_gradients=cupy_batch_norm.batch_norm_gradients,
+        channel_statistics=cupy_batch_norm.channel_statistics,
+        channels_normalised=cupy_batch_norm.channels_normalised,
         clip=clip,
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
         cumsum=cumsum,
+        elementwise_kernel=elementwise_kernel,
         erf=erf,
         layer_norm_gradients=cupy_rows.layer_norm_gradients,
         masked=masked,

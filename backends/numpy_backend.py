@@ -13,6 +13,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_adaptive_steps,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
@@ -87,6 +88,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         masked=numpy_functions.masked,
@@ -98,6 +100,7 @@ def _namespace() -> ModuleType:
         special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
+        take=numpy_functions.take,
         var=numpy_functions.var,
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
@@ -192,6 +195,10 @@ class NumpyBackend:
 
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)
+    rmsprop_step = staticmethod(numpy_adaptive_steps.rmsprop_step)
+    adagrad_step = staticmethod(numpy_adaptive_steps.adagrad_step)
+    lion_step = staticmethod(numpy_adaptive_steps.lion_step)
+    average_step = staticmethod(numpy_adaptive_steps.average_step)
 
 
 def create() -> NumpyBackend:

@@ -240,6 +240,7 @@ from autograd_gpu.ops.matrices import (
     trace as trace,
     vdot as vdot,
 )
+from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
 from autograd_gpu.ops.pooling import (
     max_pool as max_pool,
     max_pool_gather as max_pool_gather,
@@ -256,6 +257,7 @@ from autograd_gpu.ops.powers import (
     sqrt as sqrt,
     square as square,
 )
+from autograd_gpu.ops.recurrent import gru_step as gru_step, lstm_step as lstm_step
 from autograd_gpu.ops.reductions import (
     all_ as all_,
     any_ as any_,

@@ -23,6 +23,7 @@ def _linear_bias(xp: Namespace, g: Any) -> Any:
 
 
 @primitive(
+    cast="narrowed",
     x=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=_linear_weight,
     bias=_linear_bias,
@@ -62,7 +63,7 @@ def embedding(
 ) -> Array:
     """The rows of `weight` [rows, ...] at `indices`; the row `padding_idx` gets no gradient."""
     check_indices(xp, indices, weight.shape[0])
-    return weight[indices]
+    return xp.take(weight, indices, axis=0)
 
 
 def _layer_norm(
@@ -79,7 +80,7 @@ def _layer_norm(
     return layer_norm_gradients(xp, g, x, weight, aux, every, count=count, eps=eps)[: len(needs)]
 
 
-@primitive(aux=True, operands=_layer_norm)
+@primitive(aux=True, cast="widened", operands=_layer_norm)
 def layer_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Any]:
     """The first operand normalised over its last `count` axes, times the second, plus the third.
 

@@ -31,7 +31,10 @@ def backend(request):
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.
-ELSEWHERE = ("classification", "convolution", "ctc", "dropout", "layers", "losses", "pooling")
+ELSEWHERE = (
+    "classification", "convolution", "ctc", "dropout", "layers", "losses", "normalization",
+    "pooling", "recurrent",
+)  # fmt: skip
 
 
 def test_every_primitive_has_samples():
