@@ -15,16 +15,17 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.backends import (
-    convolution,
     convolution_nd,
+    cupy_activations,
     cupy_batch_norm,
     cupy_gemm,
+    cupy_images,
     cupy_kernels,
     cupy_rows,
     cupy_scatter,
-    pooling,
 )
 from autograd_gpu.backends.indexing import assign_last
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -55,14 +56,17 @@ def namespace() -> ModuleType:
         sign=sign,
         softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
         softmax_less_picked=cupy_rows.softmax_less_picked,
+        special=SpecialFunctions(
+            "cupyx.scipy.special", "it comes with CuPy and needs SciPy: pip install scipy"
+        ),
         std=std,
         take=take,
         var=var,
         where=where,
         windows=windows,
     )
-    vars(xp).update(pooling.bound(cp))
-    vars(xp).update(convolution.bound(xp))
+    vars(xp).update(cupy_activations.bound())
+    vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
 

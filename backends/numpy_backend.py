@@ -25,6 +25,7 @@ from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = np.ndarray[Any, Any]
@@ -95,6 +96,7 @@ def _namespace() -> ModuleType:
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
         var=numpy_functions.var,
@@ -169,6 +171,13 @@ class NumpyBackend:
     def memory(self) -> Mapping[str, int]:
         """Empty: NumPy has no pool."""
         return {}
+
+    def index_report(self) -> None:
+        """NumPy raises IndexError by itself."""
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """NumPy always raises LinAlgError."""
+        return nullcontext()
 
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or read-only."""

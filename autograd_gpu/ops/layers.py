@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.debug import active
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.primitive import primitive
 
@@ -42,8 +43,10 @@ def linear(xp: Namespace, x: Array, weight: Array, bias: Array | None = None) ->
 def check_indices(xp: Namespace, indices: Array, size: int) -> None:
     """Raise IndexError where an index is not in [0, size).
 
-    Backends for which that means to wait for the device leave it out, as this form does.
+    Where that means to wait for the device it is left to `debug_indices`, as this form does.
     """
+    for report in active:
+        report.add("indices", indices, 0, size)
 
 
 def _embedding_weight(
