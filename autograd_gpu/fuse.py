@@ -24,7 +24,7 @@ from autograd_gpu.graph import (
 )
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import filled
-from autograd_gpu.program import NotFusable
+from autograd_gpu.program import NotFusable, sharing
 from autograd_gpu.safety import safe
 from autograd_gpu.symbols import Trace, symbol_type
 from autograd_gpu.variable import Variable
@@ -39,10 +39,10 @@ class Fused:
     def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
         functools.update_wrapper(self, function)
         self.function = function
-        self.name = name or getattr(function, "__name__", "fused")
+        self.name = name or str(getattr(function, "__name__", "fused"))
         self.reason: str | None = None
         """Why the last call ran the function op by op; None if it was one kernel."""
-        self._plans: dict[Any, Plan | str] = {}
+        self._plans: dict[Any, Any] = {}
         self._gradients: dict[Any, Fused] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,20 +59,24 @@ class Fused:
         raw = [x.value if isinstance(x, Variable) else x for x in arrays]
         if edges is not None:
             gradient = self._gradient(plan, args, kwargs, [edge is not None for edge in edges])
-            reason = gradient.refusal(plan, backend, raw)
-            if reason is not None:
-                self.reason = f"its gradient can't be fused: {reason}"
+            kernels = gradient.kernels(plan, backend, raw)
+            if isinstance(kernels, str):
+                self.reason = f"its gradient can't be fused: {kernels}"
                 return self.function(*args, **kwargs)
         self.reason = None
-        values = plan.kernel(raw, plan.shape)
         if edges is None:
-            results = [make_result(y) for y in values]
-            return plan.wrap(results)
+            return plan.wrap([make_result(y) for y in plan.kernel(raw, plan.shape)])
+        forward, backward = kernels
+        values = forward(raw, plan.shape)
+        outputs = len(plan.dtypes)
         node = FusedNode()
         node.edges = edges
         node.function_name = self.name
         node.gradient = gradient
+        node.kernel = backward
         node.saved = raw
+        node.kept = (plan.shape, values[outputs:])
+        values = values[:outputs]
         if plan.several:
             return plan.wrap(make_results(values, node))
         return make_result(values[0], node)
@@ -80,24 +84,23 @@ class Fused:
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else functools.partial(self, owner)
 
-    def run(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        """The values for raw arrays, of a function that was found to be fusable."""
-        backend, found, key = _signature(tuple(arrays), {})
-        plan = self._plan(backend, found, key, tuple(arrays), {})
-        return plan.kernel(arrays, plan.shape)  # type: ignore[no-any-return]
-
-    def refusal(self, forward: Plan, backend: Backend, arrays: Sequence[Array]) -> str | None:
-        """Why the gradient function `self` can't be fused, given the forward's plan and inputs."""
-        if forward.refusals.get(self, "") != "":
-            return forward.refusals[self]
-        try:
-            kinds = [(dtype, forward.shape) for dtype in forward.dtypes]
-            kinds += [(x.dtype, x.shape) for x in arrays]
-            self._planned(backend, kinds, (backend.name, *kinds), None)
-            forward.refusals[self] = None
-        except NotFusable as error:
-            forward.refusals[self] = str(error)
-        return forward.refusals[self]
+    def kernels(self, forward: Plan, backend: Backend, arrays: Sequence[Array]) -> Any:
+        """For the gradient function `self` the kernels of the forward and of the backward, the
+        first with what it keeps as further outputs; or why there are none."""
+        found = forward.kernels.get(self)
+        if found is None:
+            try:
+                kinds = [(dtype, forward.shape) for dtype in forward.dtypes]
+                kinds += [(x.dtype, x.shape) for x in arrays]
+                plan = self._planned(backend, kinds, (backend.name, *kinds), None)
+                # Memory is slow on a GPU, so that there all is computed anew.
+                costly = getattr(backend.xp, "COSTLY", ())
+                programs = sharing(forward.program, plan.program, len(forward.dtypes), costly)
+                found = tuple([backend.xp.elementwise_kernel(program) for program in programs])
+            except NotFusable as error:
+                found = str(error)
+            forward.kernels[self] = found
+        return found
 
     # Plans --------------------------------------------------------------------------------------
 
@@ -124,6 +127,8 @@ class Fused:
                 plan = Plan(self.function, backend, kinds, call)
             except Exception as error:  # whatever stops it, op by op it may work, or say why not
                 plan = str(error) or type(error).__name__
+                if "fuse on" in plan:  # beside a Symbol
+                    plan = "it uses an array that is no argument of the function"
             self._plans[key] = plan
         if isinstance(plan, str):
             raise NotFusable(plan)
@@ -132,7 +137,7 @@ class Fused:
     def _gradient(
         self, plan: Plan, args: tuple[Any, ...], kwargs: Mapping[str, Any], needs: Sequence[bool]
     ) -> Fused:
-        """The function of the outputs' gradients and the inputs that gives the inputs' gradients."""
+        """The function of the outputs' gradients and the inputs that gives those of the inputs."""
         key = (tuple(needs), plan)
         fused = self._gradients.get(key)
         if fused is None:
@@ -158,10 +163,8 @@ class Plan:
         variables = [make_result(x) for x in trace.inputs()]
         token = recording.set(False)
         try:
-            if call is None:
-                returned = function(*variables)
-            else:
-                returned = _Call(function, *call)(*variables)
+            traced = function if call is None else _Call(function, *call)
+            returned = traced(*variables)
         finally:
             recording.reset(token)
         self.several = isinstance(returned, (tuple, list))
@@ -170,10 +173,10 @@ class Plan:
         for y in outputs:
             if not isinstance(y, Variable) or type(y.value) is not trace.kind:
                 raise NotFusable("it returns something else than what it computes of its arguments")
-        program = trace.program([y.value for y in outputs])
-        self.dtypes = [program.dtypes[y.index] for y in program.outputs]
-        self.refusals: dict[Fused, str | None] = {}
-        self.kernel = compiled(program)
+        self.program = trace.program([y.value for y in outputs])
+        self.dtypes = [self.program.dtypes[y.index] for y in self.program.outputs]
+        self.kernels: dict[Fused, Any] = {}
+        self.kernel = compiled(self.program)
 
 
 class _Call:
@@ -241,13 +244,15 @@ class _Call:
 
 
 class FusedNode(FunctionNode):
-    """The node of a fused function: it keeps the inputs, and computes all else anew."""
+    """The node of a fused function: it keeps the inputs, and what is costly to compute anew."""
 
-    __slots__ = ("function_name", "gradient", "saved")
+    __slots__ = ("function_name", "gradient", "kept", "kernel", "saved")
 
     function_name: str
     gradient: Fused
+    kernel: Callable[..., tuple[Array, ...]]
     saved: Sequence[Array] | None
+    kept: Any
 
     @property
     def name(self) -> str:
@@ -260,7 +265,8 @@ class FusedNode(FunctionNode):
             _, g = filled(g, self)
         else:
             g = (g,)
-        return self._spread(self.gradient.run([*g, *self.saved]))
+        shape, kept = self.kept
+        return self._spread(self.kernel([*g, *self.saved, *kept], shape))
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         assert self.saved is not None
@@ -280,7 +286,7 @@ class FusedNode(FunctionNode):
         return tuple([None if edge is None else next(flowing) for edge in self.edges])
 
     def release(self) -> None:
-        self.saved = None
+        self.saved = self.kept = None
         self.shape = None
 
 
@@ -290,7 +296,7 @@ def fuse(function: Callable[..., Any]) -> Fused:
     The function takes Variables or arrays that broadcast to one shape, besides numbers, strings
     and None, and returns a Variable or a tuple of them.  It runs once for every combination of
     shapes, dtypes and other arguments, so what it computes must depend on these only.  Inputs are
-    kept for the backward, and nothing else.
+    kept for the backward, and on a CPU what takes longer to compute anew (exponentials and such).
 
     Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
     arguments), it runs op by op as if it were not decorated, and `.reason` says why.
@@ -300,8 +306,8 @@ def fuse(function: Callable[..., Any]) -> Fused:
     ...     return x * sigmoid(beta * x)
     >>> x = Variable([0.0, 1.0], requires_grad=True)
     >>> swish(x).sum().backward()
-    >>> x.grad
-    array([0.5      , 0.9276706], dtype=float32)
+    >>> x.grad.round(3)
+    array([0.5  , 0.928], dtype=float32)
     >>> print(swish.reason)
     None
     """

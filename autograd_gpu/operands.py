@@ -83,7 +83,8 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
 
 def _ndim(backend: Any, operands: Sequence[Any]) -> int:
     """The largest number of axes of the operands on `backend`."""
-    return max(x.ndim for x in operands if find_backend(x) is backend)
+    ndims: list[int] = [x.ndim for x in operands if find_backend(x) is backend]
+    return max(ndims)
 
 
 def _is_scalar(x: Any, backend: Any) -> bool:

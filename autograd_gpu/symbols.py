@@ -12,86 +12,22 @@ from functools import partial
 from typing import Any
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, load_backend
-from autograd_gpu.program import NotFusable, Program, Ref, Step
+from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key
 
 FUNCTIONS = frozenset(
-    [
-        "abs",
-        "acos",
-        "acosh",
-        "add",
-        "angle",
-        "asin",
-        "asinh",
-        "astype",
-        "atan",
-        "atan2",
-        "atanh",
-        "bitwise_and",
-        "bitwise_invert",
-        "bitwise_or",
-        "bitwise_xor",
-        "cbrt",
-        "ceil",
-        "clip",
-        "conj",
-        "copysign",
-        "cos",
-        "cosh",
-        "divide",
-        "equal",
-        "erf",
-        "exp",
-        "exp2",
-        "expm1",
-        "floor",
-        "floor_divide",
-        "full_like",
-        "greater",
-        "greater_equal",
-        "hypot",
-        "imag",
-        "isfinite",
-        "isinf",
-        "isnan",
-        "less",
-        "less_equal",
-        "log",
-        "log10",
-        "log1p",
-        "log2",
-        "logaddexp",
-        "logical_and",
-        "logical_not",
-        "logical_or",
-        "logical_xor",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negative",
-        "not_equal",
-        "ones_like",
-        "positive",
-        "power",
-        "real",
-        "reciprocal",
-        "remainder",
-        "round",
-        "sign",
-        "signbit",
-        "sin",
-        "sinc",
-        "sinh",
-        "sqrt",
-        "square",
-        "subtract",
-        "tan",
-        "tanh",
-        "trunc",
-        "where",
+    (
+        "abs", "acos", "acosh", "add", "angle", "asin", "asinh", "astype", "atan", "atan2",
+        "atanh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "cbrt", "ceil",
+        "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "exp2",
+        "expm1", "floor", "floor_divide", "full_like", "greater", "greater_equal", "hypot",
+        "imag", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p",
+        "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
+        "maximum", "masked", "minimum", "multiply", "negative", "not_equal", "ones_like",
+        "positive", "power", "real", "reciprocal", "remainder", "round", "sign", "signbit",
+        "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
         "zeros_like",
-    ]
-)
+    )
+)  # fmt: skip
 """The functions of a namespace that are elementwise; ufuncs among them take an `out`."""
 
 # What a namespace has besides functions of arrays.
@@ -178,7 +114,7 @@ class Trace:
                     args = self.steps[index - n].args
                     stack += [x.index for x in args if isinstance(x, Ref)]
         place = {i: i for i in range(n)}
-        steps = []
+        steps: list[Step] = []
         for i in sorted(needed - place.keys()):
             step = self.steps[i - n]
             args = tuple([Ref(place[x.index]) if isinstance(x, Ref) else x for x in step.args])
@@ -192,10 +128,7 @@ def _ufunc_type(xp: Any) -> type:
 
 
 def _key(x: Any) -> Any:
-    """Equal for equal arguments only: 1, 1.0 and -0.0 differ."""
-    if isinstance(x, Ref):
-        return x.index
-    return (type(x), str(getattr(x, "dtype", "")), repr(x))
+    return x.index if isinstance(x, Ref) else constant_key(x)
 
 
 def _no_elements(what: str) -> Callable[..., Any]:
@@ -368,7 +301,7 @@ class _Backend:
 
     def add_into(self, out: Symbol, x: Any) -> None:
         """`out += x`."""
-        out += x  # type: ignore[operator]
+        out += x
 
 
 _kinds: dict[str, type[Symbol]] = {}

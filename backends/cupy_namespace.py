@@ -24,6 +24,7 @@ from autograd_gpu.backends import (
     cupy_rows,
     cupy_scatter,
 )
+from autograd_gpu.backends.cupy_fuse import elementwise_kernel
 from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
@@ -45,6 +46,7 @@ def namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
         cumsum=cumsum,
+        elementwise_kernel=elementwise_kernel,
         erf=erf,
         layer_norm_gradients=cupy_rows.layer_norm_gradients,
         masked=masked,

@@ -88,6 +88,7 @@ def _namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
         conj=operator.methodcaller("conjugate"),
+        COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         masked=numpy_functions.masked,
@@ -99,6 +100,7 @@ def _namespace() -> ModuleType:
         special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
+        take=numpy_functions.take,
         var=numpy_functions.var,
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,

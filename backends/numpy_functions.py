@@ -105,3 +105,10 @@ def masked(x: Array, mask: Array) -> Array:
 
 
 _BITS = {"e": np.int16, "f": np.int32, "d": np.int64}
+
+
+def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:
+    """np.take, also for indices of uint64, which NumPy does not convert by itself."""
+    if indices.__class__ is np.ndarray and indices.dtype == np.uint64:
+        indices = indices.astype(np.intp)
+    return x.take(indices, axis)

@@ -22,6 +22,15 @@ CACHE = 1 << 20
 SMALLEST, LARGEST = 1 << 13, 1 << 16
 """Elements of a block."""
 
+COSTLY = frozenset(
+    (
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh",
+        "erf", "exp", "exp2", "expm1", "hypot", "log", "log10", "log1p", "log2", "logaddexp",
+        "power", "sin", "sinc", "sinh", "tan", "tanh",
+    )
+)  # fmt: skip
+"""Functions that take longer than writing their result to memory and reading it again."""
+
 _FILLED = ("zeros_like", "ones_like", "full_like")
 
 
@@ -118,6 +127,8 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
             lines.append(f"{out}[...] = {fill}")
         elif is_ufunc and not step.kwargs:
             constants[step.name] = function
+            # of these two NumPy deprecates the positional form
+            out = f"out={out}" if step.name in ("maximum", "minimum") else out
             lines.append(f"{step.name}({', '.join(args)}, {out})")
         elif step.name == "astype":
             lines.append(f"copyto({out}, {args[0]}, 'unsafe')")

@@ -53,8 +53,9 @@ def sgd_step(
                 b[...] = g
             else:
                 np.multiply(b, momentum, b)
-                np.multiply(g, 1 - dampening, t)
-                np.add(b, t, b)
+                if dampening:
+                    np.multiply(g, 1 - dampening, t)
+                np.add(b, t if dampening else g, b)
             if nesterov:
                 np.multiply(b, momentum, t)
                 np.add(g, t, s)

@@ -56,7 +56,15 @@ def peak_memory(row: Row, checked: dict[str, Result]) -> Result:
         for program, state in checked.items()
         if state["status"] == "ok"
     }
-    return summarise(f"{row.name}, peak memory", row.family, "bytes", checked, samples)
+    notes = []
+    if hasattr(row, "minimum"):
+        ratios = ", ".join(
+            f"{PROGRAMS[program]} {values[0] / row.minimum():.2f}"
+            for program, values in samples.items()
+        )
+        text = f"of the {row.minimum() / 2**20:.0f} MiB that the step takes at least: {ratios}"
+        notes.append({"program": "ours", "text": text})
+    return summarise(f"{row.name}, peak memory", row.family, "bytes", checked, samples, notes)
 
 
 def _output(*arguments: str) -> str:

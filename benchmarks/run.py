@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rows import Row
 
 HERE = Path(__file__).resolve().parent
-FAMILIES = ("small", "chain", "mlp", "kernels", "products", "lenet", "gpt")
+FAMILIES = ("small", "chain", "mlp", "kernels", "products", "lenet", "gpt", "memory")
 
 
 def all_rows() -> list[Row]:
@@ -86,7 +86,7 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
         return fnmatch.fnmatch(f"{family}: {name}", pattern)
 
     for row in all_rows():
-        in_memory = row.family.startswith("chain")
+        in_memory = row.family.startswith("chain") or hasattr(row, "minimum")
         if not wanted(row.family, row.name):
             continue
         print(f"{row.family}: {row.name}", file=sys.stderr, flush=True)

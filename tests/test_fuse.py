@@ -94,7 +94,7 @@ def test_second_and_third_order(xp, name):
 def test_grad_check():
     f = ag.fuse(lambda x, y: (ag.tanh(x * y) + ag.exp(-x), x / (2 + ag.cos(y))))
     x, y = numbers((3, 4)), numbers((3, 4), 1)
-    assert ag.grad_check(lambda x, y: ag.sum(f(x, y)[0] * f(x, y)[1]), x, y)
+    assert ag.grad_check(lambda x, y: ag.sum(f(x, y)[0] * f(x, y)[1]), [x, y])
     assert f.reason is None
 
 
@@ -288,9 +288,7 @@ def test_method():
             self.slope = slope
 
     layer = ag.fuse(lambda x, slope: ag.maximum(x, slope * x))
-    np.testing.assert_array_equal(
-        layer(np.array([-1.0, 1.0]), Layer(0.5).slope).value, [-0.5, 1.0]
-    )
+    np.testing.assert_array_equal(layer(np.array([-1.0, 1.0]), Layer(0.5).slope).value, [-0.5, 1.0])
 
 
 def test_threads_do_not_change_a_bit():

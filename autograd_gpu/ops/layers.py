@@ -63,7 +63,7 @@ def embedding(
 ) -> Array:
     """The rows of `weight` [rows, ...] at `indices`; the row `padding_idx` gets no gradient."""
     check_indices(xp, indices, weight.shape[0])
-    return weight[indices]
+    return xp.take(weight, indices, axis=0)
 
 
 def _layer_norm(

@@ -110,7 +110,7 @@ def state(shape, dtype, count):
 
 
 def test_steps_need_no_memory_of_the_size_of_a_parameter():
-    p, g, m, v = state((500_000,), "f4", 4)
+    p, g, m, v = state((2_000_000,), "f4", 4)  # every thread has blocks of its own
     v = abs(v)
     tracemalloc.start()
     backend.adam_step(
