@@ -1,5 +1,8 @@
 """Reverse-mode automatic differentiation on CuPy and NumPy arrays."""
 
+from math import e as e, inf as inf, nan as nan, pi as pi
+from typing import TYPE_CHECKING, Any
+
 from autograd_gpu import (
     data as data,
     fft as fft,
@@ -7,6 +10,7 @@ from autograd_gpu import (
     nn as nn,
     optim as optim,
     protocols as _protocols,
+    special as special,
 )
 from autograd_gpu.backend import (
     BackendError as BackendError,
@@ -14,6 +18,21 @@ from autograd_gpu.backend import (
     get_backend as get_backend,
     set_backend as set_backend,
     use_backend as use_backend,
+)
+from autograd_gpu.devices import (
+    debug_indices as debug_indices,
+    memory_summary as memory_summary,
+    raise_linalg_errors as raise_linalg_errors,
+    synchronize as synchronize,
+)
+from autograd_gpu.dtypes import (
+    NAMES as _DTYPES,
+    can_cast as can_cast,
+    finfo as finfo,
+    iinfo as iinfo,
+    isdtype as isdtype,
+    lookup as _lookup,
+    result_type as result_type,
 )
 from autograd_gpu.engine import gradients as gradients
 from autograd_gpu.files import load as load, save as save
@@ -24,6 +43,7 @@ from autograd_gpu.grad_check import (
     grad_check as grad_check,
     grad_check_variables as grad_check_variables,
 )
+from autograd_gpu.inspection import __array_namespace_info__ as __array_namespace_info__
 from autograd_gpu.modes import (
     detect_anomaly as detect_anomaly,
     enable_grad as enable_grad,
@@ -37,12 +57,17 @@ from autograd_gpu.ops import (
     acosh as acosh,
     add as add,
     all as all,
+    allclose as allclose,
     angle as angle,
     any as any,
+    append as append,
     arange as arange,
     argmax as argmax,
     argmin as argmin,
+    argpartition as argpartition,
     argsort as argsort,
+    argwhere as argwhere,
+    array_split as array_split,
     asarray as asarray,
     asin as asin,
     asinh as asinh,
@@ -53,61 +78,110 @@ from autograd_gpu.ops import (
     atleast_1d as atleast_1d,
     atleast_2d as atleast_2d,
     atleast_3d as atleast_3d,
+    average as average,
+    bincount as bincount,
     bitwise_and as bitwise_and,
     bitwise_invert as bitwise_invert,
     bitwise_left_shift as bitwise_left_shift,
     bitwise_or as bitwise_or,
     bitwise_right_shift as bitwise_right_shift,
     bitwise_xor as bitwise_xor,
+    block as block,
     broadcast_arrays as broadcast_arrays,
     broadcast_shapes as broadcast_shapes,
     broadcast_to as broadcast_to,
     cbrt as cbrt,
     ceil as ceil,
+    choose as choose,
     clip as clip,
+    column_stack as column_stack,
+    compress as compress,
     concat as concat,
     conj as conj,
+    convolve as convolve,
     copysign as copysign,
+    corrcoef as corrcoef,
+    correlate as correlate,
     cos as cos,
     cosh as cosh,
     count_nonzero as count_nonzero,
+    cov as cov,
+    cross as cross,
+    cumulative_max as cumulative_max,
+    cumulative_min as cumulative_min,
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
+    cumulative_trapezoid as cumulative_trapezoid,
     deg2rad as deg2rad,
+    delete as delete,
+    diag as diag,
+    diagflat as diagflat,
+    diagonal as diagonal,
+    diff as diff,
+    digamma as digamma,
+    digitize as digitize,
     divide as divide,
     dot as dot,
+    dsplit as dsplit,
+    dstack as dstack,
+    ediff1d as ediff1d,
     einsum as einsum,
     elu as elu,
     empty as empty,
     empty_like as empty_like,
     equal as equal,
     erf as erf,
+    erfc as erfc,
+    erfinv as erfinv,
     exp as exp,
     exp2 as exp2,
     expand_dims as expand_dims,
     expm1 as expm1,
+    extract as extract,
     eye as eye,
+    flatnonzero as flatnonzero,
     flatten as flatten,
     flip as flip,
+    fliplr as fliplr,
+    flipud as flipud,
+    float_power as float_power,
     floor as floor,
     floor_divide as floor_divide,
+    fmax as fmax,
+    fmin as fmin,
+    fmod as fmod,
+    from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
+    gamma as gamma,
+    gcd as gcd,
     gelu as gelu,
+    gradient as gradient,
     greater as greater,
     greater_equal as greater_equal,
     hardtanh as hardtanh,
+    heaviside as heaviside,
+    histogram as histogram,
+    hsplit as hsplit,
+    hstack as hstack,
     hypot as hypot,
+    i0 as i0,
     imag as imag,
+    index_add as index_add,
     inner as inner,
+    insert as insert,
+    interp as interp,
     isclose as isclose,
     isfinite as isfinite,
+    isin as isin,
     isinf as isinf,
     isnan as isnan,
     kron as kron,
+    lcm as lcm,
     leaky_relu as leaky_relu,
     less as less,
     less_equal as less_equal,
+    lgamma as lgamma,
     linspace as linspace,
     log as log,
     log1p as log1p,
@@ -115,10 +189,13 @@ from autograd_gpu.ops import (
     log10 as log10,
     log_softmax as log_softmax,
     logaddexp as logaddexp,
+    logaddexp2 as logaddexp2,
+    logcumsumexp as logcumsumexp,
     logical_and as logical_and,
     logical_not as logical_not,
     logical_or as logical_or,
     logical_xor as logical_xor,
+    logit as logit,
     logsigmoid as logsigmoid,
     logsumexp as logsumexp,
     matmul as matmul,
@@ -126,13 +203,30 @@ from autograd_gpu.ops import (
     max as max,
     maximum as maximum,
     mean as mean,
+    median as median,
     meshgrid as meshgrid,
     methods as _methods,
     min as min,
     minimum as minimum,
     mish as mish,
+    modf as modf,
     moveaxis as moveaxis,
     multiply as multiply,
+    nan_to_num as nan_to_num,
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
+    nanmax as nanmax,
+    nanmean as nanmean,
+    nanmedian as nanmedian,
+    nanmin as nanmin,
+    nanpercentile as nanpercentile,
+    nanprod as nanprod,
+    nanquantile as nanquantile,
+    nanstd as nanstd,
+    nansum as nansum,
+    nanvar as nanvar,
     negative as negative,
     nextafter as nextafter,
     nonzero as nonzero,
@@ -141,25 +235,36 @@ from autograd_gpu.ops import (
     ones_like as ones_like,
     outer as outer,
     pad as pad,
+    partition as partition,
+    percentile as percentile,
     permute_dims as permute_dims,
+    piecewise as piecewise,
+    polygamma as polygamma,
+    polyval as polyval,
     positive as positive,
     pow as pow,
     power as power,
     prod as prod,
+    ptp as ptp,
     put_along_axis as put_along_axis,
+    quantile as quantile,
     rad2deg as rad2deg,
     ravel as ravel,
     real as real,
+    real_if_close as real_if_close,
     reciprocal as reciprocal,
     relu as relu,
     relu6 as relu6,
     remainder as remainder,
     repeat as repeat,
     reshape as reshape,
+    resize as resize,
     roll as roll,
+    rot90 as rot90,
     round as round,
     scatter_add as scatter_add,
     searchsorted as searchsorted,
+    select as select,
     selu as selu,
     set_at as set_at,
     sigmoid as sigmoid,
@@ -167,6 +272,7 @@ from autograd_gpu.ops import (
     signbit as signbit,
     silu as silu,
     sin as sin,
+    sinc as sinc,
     sinh as sinh,
     softmax as softmax,
     softplus as softplus,
@@ -186,8 +292,12 @@ from autograd_gpu.ops import (
     tanh as tanh,
     tensordot as tensordot,
     tile as tile,
+    topk as topk,
+    trace as trace,
     transpose as transpose,
+    trapezoid as trapezoid,
     tril as tril,
+    trim_zeros as trim_zeros,
     triu as triu,
     trunc as trunc,
     unique_all as unique_all,
@@ -195,13 +305,22 @@ from autograd_gpu.ops import (
     unique_inverse as unique_inverse,
     unique_values as unique_values,
     unstack as unstack,
+    unwrap as unwrap,
+    vander as vander,
     var as var,
+    vdot as vdot,
     vecdot as vecdot,
+    vsplit as vsplit,
+    vstack as vstack,
     where as where,
+    xlogy as xlogy,
     zeros as zeros,
     zeros_like as zeros_like,
 )
+from autograd_gpu.optim import GradScaler as GradScaler
+from autograd_gpu.precision import autocast as autocast
 from autograd_gpu.random import Generator as Generator, manual_seed as manual_seed
+from autograd_gpu.safety import nan_safe as nan_safe
 from autograd_gpu.threads import (
     get_num_threads as get_num_threads,
     set_num_threads as set_num_threads,
@@ -222,5 +341,36 @@ from autograd_gpu.values import (
     set_default_dtype as set_default_dtype,
 )
 from autograd_gpu.variable import Variable as Variable
+
+__array_api_version__ = "2024.12"
+
+newaxis = None
+
+if TYPE_CHECKING:
+    bool: Any
+    complex64: Any
+    complex128: Any
+    float16: Any
+    float32: Any
+    float64: Any
+    int8: Any
+    int16: Any
+    int32: Any
+    int64: Any
+    uint8: Any
+    uint16: Any
+    uint32: Any
+    uint64: Any
+else:
+
+    def __getattr__(name):
+        """The dtypes, which are NumPy's, looked up when first asked for."""
+        if name not in _DTYPES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return _lookup(name)
+
+    def __dir__():
+        return sorted({*globals(), *_DTYPES})
+
 
 del _methods, _protocols

@@ -58,6 +58,7 @@ class Backend(Protocol):
     - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
+    - `special.name(...)`: the functions of scipy.special, or a clear ImportError
     - `conv`, `conv_input`, `conv_weight` and the pooling functions of `ops.convolution` and
       `ops.pooling`, with the same arguments
     - optionally, faster forms of the steps that `ops.kernels.kernel` marks, by their names
@@ -109,6 +110,14 @@ class Backend(Protocol):
         """Bytes in use and reserved by the allocator; empty where there is no pool."""
         ...
 
+    def index_report(self) -> Any:
+        """Looks at indices on the device (`add`, `error`); None where indexing raises by itself."""
+        ...
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """Within it a singular matrix and the like raise LinAlgError, which may wait."""
+        ...
+
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or has a layout that cannot be written into."""
         ...
@@ -155,6 +164,47 @@ class Backend(Protocol):
         """One Adam (or, decoupled, AdamW) step in place on `param`, `m` and `v`."""
         ...
 
+    def rmsprop_step(
+        self,
+        param: Array,
+        grad: Array,
+        square: Array,
+        buffer: Array | None,
+        average: Array | None,
+        *,
+        lr: float,
+        alpha: float,
+        eps: float,
+        weight_decay: float,
+        momentum: float,
+    ) -> None:
+        """One RMSprop step in place on `param` and the states that are given."""
+        ...
+
+    def adagrad_step(
+        self, param: Array, grad: Array, total: Array, *, lr: float, eps: float, weight_decay: float
+    ) -> None:
+        """One Adagrad step in place on `param` and the sum of squares `total`."""
+        ...
+
+    def lion_step(
+        self,
+        param: Array,
+        grad: Array,
+        m: Array,
+        *,
+        lr: float,
+        beta1: float,
+        beta2: float,
+        weight_decay: float,
+    ) -> None:
+        """One Lion step in place on `param` and `m`."""
+        ...
+
+    def average_step(self, average: Array, x: Array, *, decay: float) -> None:
+        """`average` moved by 1 - `decay` of its distance to `x`, in place."""
+        ...
+
 
 NAMES = ("numpy", "cupy")
 
@@ -189,6 +239,23 @@ def _find_backends() -> None:
     package = importlib.import_module(__package__)
     if importlib.util.find_spec("autograd_gpu.backends") is None:
         package.__path__.append(str(Path(__file__).resolve().parents[1]))
+
+
+def loaded_backends() -> list[Backend]:
+    """The backends that are in use so far, the current one among them."""
+    current_backend()
+    return list(_loaded.values())
+
+
+def memory_figures() -> str:
+    """What the memory pools hold, in words, for errors; empty where there is no pool."""
+    parts = []
+    for backend in _loaded.values():
+        figures = backend.memory()
+        if figures:
+            sizes = ", ".join(f"{size:,} bytes {name}" for name, size in figures.items())
+            parts.append(f"{backend.name}'s memory pool: {sizes}")
+    return "; ".join(parts)
 
 
 def find_backend(x: object) -> Backend | None:

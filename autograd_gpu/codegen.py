@@ -28,6 +28,7 @@ class Writer:
     aux: bool
     wanted: Mapping[str, tuple[str, ...]]
     saved: tuple[str, ...]
+    cast: str | None
 
     # The node ---------------------------------------------------------------------------------
 
@@ -77,7 +78,7 @@ class Writer:
                 arguments.append(f"list(map(reconnected, self.s_{x}, self.edges))")
             elif recorded and x in self.wanted:
                 node = "self.edges[0]" if len(self.wanted) == 1 else f"n_{x}"
-                arguments.append(f"reconnected(self.s_{x}, {node})")
+                arguments.append(f"resumed(self.s_{x}, {node}, g)")
             else:
                 arguments.append(f"self.s_{x}")
         return f"d_{operand}({', '.join(arguments)})"
@@ -91,6 +92,7 @@ class Writer:
         )
         operands = ", ".join(f"{x}=None" if x in self.optional else x for x in self.operands)
         lines = [f"def {function}({operands}, /{statics}):"]
+        lines += [f"    {line}" for line in self.casts()]
         lines += [f"    {line}" for line in self.unwrap(foreign)]
         raw = [f"r_{x}" for x in self.operands]
         passed = "".join(f", {x}={x}" for x in self.statics)
@@ -111,6 +113,14 @@ class Writer:
 
     def values(self, raw: list[str]) -> str:
         return raw[0] if self.variadic else f"({', '.join(raw)},)"
+
+    def casts(self) -> list[str]:
+        if self.cast is None:
+            return []
+        operands = f"{', '.join(self.operands)},"
+        given = f"as_tuple({self.name!r}, {self.operands[0]})" if self.variadic else f"({operands})"
+        into = self.operands[0] if self.variadic else operands
+        return ["if casting.get() is not None:", f"    {into} = {self.cast}({given})"]
 
     def unwrap(self, foreign: str) -> list[str]:
         if self.variadic:

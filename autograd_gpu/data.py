@@ -38,7 +38,7 @@ class Batches:
     A loop goes on where the last one stopped, also after `load_state_dict`: a resumed training
     meets the same batches as one that was not interrupted.
 
-    >>> batches = Batches(np.arange(5), batch_size=2, seed=1)
+    >>> batches = data.Batches(np.arange(5), batch_size=2, seed=1)
     >>> [len(batch) for batch in batches]
     [2, 2, 1]
     """
@@ -193,9 +193,9 @@ class Log:
 
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
-    ...     log = Log(f"{folder}/log.jsonl")
+    ...     log = data.Log(f"{folder}/log.jsonl")
     ...     log.write(step=1, loss=0.5)
-    ...     read_log(log.path)
+    ...     data.read_log(log.path)
     [{'step': 1, 'loss': 0.5}]
     """
 

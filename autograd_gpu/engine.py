@@ -21,10 +21,11 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.backend import BACKENDS, backend_of, memory_figures
 from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
+from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
 _NOTHING: Mapping[Node, Edges] = {}
@@ -212,6 +213,7 @@ def _run(
     finished: list[Gradient] = []
     kept: list[tuple[Node, Gradient]] = []
     check_nan = bool(watching) and anomaly.get()
+    safely = safe.get()
     node = None
     grads: Any
     old: Any
@@ -245,6 +247,8 @@ def _run(
                 grads = (
                     node.backward_recorded(g, edges) if create_graph else node.backward(g, edges)
                 )
+                if safely:
+                    grads = keep_zeros(node, grads, g)
                 if node.hooks is not None and node.hooks.after:
                     grads = run_hooks(node, node.hooks, grads, g)
                 if check_nan:
@@ -291,6 +295,8 @@ def _run(
     except BaseException as error:
         if node is not None:
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
+        if isinstance(error, MemoryError):
+            error.add_note(memory_figures())
         raise
     g = None
     results = retained(kept) if kept else ()

@@ -75,6 +75,13 @@ class Node:
         """The same on Variables, which records the derivative itself (create_graph)."""
         raise NotImplementedError
 
+    def silent(self, xp: Any, g: Array) -> Array | None:
+        """Where the inputs get nothing from the raw gradient `g`, since that is 0: an array that
+        broadcasts against them, or None for an op of which no more is known than that all of `g`
+        must be 0.
+        """
+        return None
+
     def release(self) -> None:
         """Let go of what was saved for the backward."""
         self.shape = None

@@ -35,10 +35,10 @@ class guard:
     object may be entered again, and by several threads at once.
     """
 
-    mode: ContextVar[bool] = recording
+    mode: ContextVar[Any] = recording
     replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced", default=())
 
-    def __init__(self, value: bool) -> None:
+    def __init__(self, value: Any) -> None:
         self.value = value
 
     def __enter__(self) -> None:

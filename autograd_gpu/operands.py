@@ -13,8 +13,9 @@ from autograd_gpu.backend import (
     backend_mismatch,
     current_backend,
     find_backend,
+    memory_figures,
 )
-from autograd_gpu.graph import FunctionNode, selected
+from autograd_gpu.graph import FunctionNode, reconnected, selected
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
@@ -103,12 +104,20 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
+    devices = sorted({str(x.device) for x in values if type(x) in BACKENDS})
+    if len(devices) > 1:
+        raise TypeError(
+            f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "
+            f"moved silently, use .to(...) on one of them"
+        ) from error
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
         if type(error) is kind or (kind is TypeError and isinstance(error, TypeError)):
             raise kind(message) from error
     error.add_note(f"raised in {op}({', '.join(parts)})")
+    if isinstance(error, MemoryError):
+        error.add_note(memory_figures())
     raise error
 
 
@@ -124,6 +133,15 @@ def scalar(x: Any, y: Any) -> Any:
     if type(x) in SCALARS:
         return (y[0] if isinstance(y, tuple) else y).dtype.type(x)
     return x
+
+
+def resumed(x: Any, node: FunctionNode | None, g: Any) -> Any:
+    """A saved operand with its edge; a number as an array beside `g`, so that functions of it stay
+    on that backend, filled in there rather than copied from the host."""
+    if x is None or type(x) in NAMESPACES:
+        return reconnected(x, node)
+    first = g[0] if isinstance(g, tuple) else g
+    return BACKENDS[type(first.value)].xp.full((), x, dtype=x.dtype)
 
 
 def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:

@@ -53,9 +53,11 @@ from autograd_gpu.operands import (
     explain,
     filled,
     reconnected_outputs,
+    resumed,
     scalar,
     unify,
 )
+from autograd_gpu.precision import casting, narrowed, widened
 from autograd_gpu.variable import Variable
 
 
@@ -89,21 +91,26 @@ PRIMITIVES: dict[str, Primitive] = {}
 
 
 def primitive(
-    *, outputs: bool = False, aux: bool = False, **derivatives: Callable[..., Any]
+    *,
+    outputs: bool = False,
+    aux: bool = False,
+    cast: str | None = None,
+    **derivatives: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
     """Make an op of a forward; the keywords are the derivatives by operand.
 
     The forward takes `xp`, its operands as positional parameters (or `*operands`, for which the op
     takes one sequence), and static parameters as keyword-only ones, which the op takes by position
     too.  An operand with the default None is optional.  With `outputs=True` the forward returns a
-    tuple; with `aux=True` the output and what the derivatives get as `aux`.  A trailing underscore
-    keeps the forward's name apart from a builtin.
+    tuple; with `aux=True` the output and what the derivatives get as `aux`.  `cast` says what
+    `autocast` does to operands: 'narrowed' to the half type or 'widened' to float32.  A trailing
+    underscore keeps the forward's name apart from a builtin.
 
     Raises TypeError at the definition if a derivative is for no operand or names something unknown.
     """
 
     def define(forward: Callable[..., Any]) -> Callable[..., Variable]:
-        made = _define(forward, derivatives, outputs, aux)
+        made = _define(forward, derivatives, outputs, aux, cast)
         if made.name in PRIMITIVES:
             raise TypeError(f"the op {made.name!r} is defined twice")
         PRIMITIVES[made.name] = made
@@ -117,6 +124,7 @@ def _define(
     derivatives: Mapping[str, Callable[..., Any]],
     outputs: bool,
     aux: bool,
+    cast: str | None,
 ) -> Primitive:
     name = forward.__name__.rstrip("_")
     parameters = list(inspect.signature(forward).parameters.values())[1:]
@@ -140,7 +148,7 @@ def _define(
     kept = [x for names in wanted.values() for x in names if x not in ("g", "xp", "needs")]
     saved = tuple(dict.fromkeys(kept))
     writer = Writer(
-        name, forward, statics, operands, optional, variadic, outputs, aux, wanted, saved
+        name, forward, statics, operands, optional, variadic, outputs, aux, wanted, saved, cast
     )
     scope: dict[str, Any] = {
         "__name__": __name__,
@@ -150,6 +158,7 @@ def _define(
         "Variable": Variable,
         "as_tuple": as_tuple,
         "as_outputs": as_outputs,
+        "casting": casting,
         "edges_of": edges_of,
         "explain": explain,
         "filled": filled,
@@ -157,11 +166,14 @@ def _define(
         "gradient_edge": gradient_edge,
         "make_result": make_result,
         "make_results": make_results,
+        "narrowed": narrowed,
         "reconnected": reconnected,
         "reconnected_outputs": reconnected_outputs,
         "recording": recording,
+        "resumed": resumed,
         "scalar": scalar,
         "unify": unify,
+        "widened": widened,
         **{f"d_{x}": derivative for x, derivative in derivatives.items()},
         **{f"default_{x}": p.default for x, p in statics.items()},
     }

@@ -7,10 +7,11 @@ not be imported.  `autograd_gpu.numpy_names` has what differs in more than the n
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu import numpy_names, ops
+from autograd_gpu import numpy_names, ops, special
 from autograd_gpu.backend import BACKENDS
 from autograd_gpu.operands import ForeignOperand
 from autograd_gpu.variable import Variable
@@ -22,10 +23,10 @@ _functions: dict[Any, Callable[..., Any]] = {}
 
 
 def array_namespace(self: Variable, *, api_version: str | None = None) -> Any:
-    """The array API's namespace of Variables: `autograd_gpu.ops`."""
+    """The array API's namespace of Variables: `autograd_gpu`."""
     if api_version is not None and api_version not in API_VERSIONS:
         raise ValueError(f"api_version {api_version!r} is not one of {API_VERSIONS}")
-    return ops
+    return sys.modules[__package__]
 
 
 def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:
@@ -114,7 +115,10 @@ def _supported(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
 
 def _ufunc(name: str) -> Callable[..., Any]:
     adapter = numpy_names.UFUNC_ADAPTERS.get(name)
-    return adapter or _op(ops, numpy_names.UFUNCS.get(name, name), f"np.{name}")
+    if adapter is not None:
+        return adapter
+    name = numpy_names.UFUNCS.get(name, name)
+    return _op(ops if hasattr(ops, name) else special, name, f"np.{name}")
 
 
 def _ufunc_method(ufunc: Any, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:

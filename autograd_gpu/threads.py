@@ -95,6 +95,9 @@ class _Job:
             self.closed = True
             while self.active:
                 self.condition.wait()
+        # A helper that has not begun keeps this job; let it not keep the arrays that `work` does,
+        # since who holds an array decides whether it is written in place.
+        del self.work
         if self.error is not None:
             try:
                 raise self.error

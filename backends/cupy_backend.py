@@ -30,12 +30,16 @@ class CupyBackend:
 
     def __init__(self) -> None:
         # Not before create() has looked for a device: these define kernels and need cuBLAS.
-        from autograd_gpu.backends import cupy_kernels
+        from autograd_gpu.backends import cupy_adaptive_steps, cupy_kernels
         from autograd_gpu.backends.cupy_namespace import namespace
 
         self.xp: Any = namespace()
         self.sgd_step = cupy_kernels.sgd_step
         self.adam_step = cupy_kernels.adam_step
+        self.rmsprop_step = cupy_adaptive_steps.rmsprop_step
+        self.adagrad_step = cupy_adaptive_steps.adagrad_step
+        self.lion_step = cupy_adaptive_steps.lion_step
+        self.average_step = cupy_adaptive_steps.average_step
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""
@@ -71,8 +75,22 @@ class CupyBackend:
 
     def memory(self) -> Mapping[str, int]:
         """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device."""
-        pool = cp.get_default_memory_pool()
+        pool = getattr(cp.cuda.get_allocator(), "__self__", None)
+        if not hasattr(pool, "used_bytes"):  # an allocator without a pool
+            pool = cp.get_default_memory_pool()
         return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
+
+    def index_report(self) -> Any:
+        """Looks at indices on the device and keeps the first that is out of range."""
+        from autograd_gpu.backends.cupy_debug import IndexReport
+
+        return IndexReport()
+
+    def linalg_errors(self) -> Any:
+        """Within it CuPy looks at what cuSOLVER reports, and raises LinAlgError."""
+        import cupyx
+
+        return cupyx.errstate(linalg="raise")
 
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer; views that repeat elements are."""
@@ -103,16 +121,46 @@ def _refuse_foreign(data: Any) -> None:
 
 def create() -> CupyBackend:
     """The backend; BackendError where CuPy sees no device or lacks a library of CUDA."""
+    runtime = cp.cuda.runtime
     try:
-        count = cp.cuda.runtime.getDeviceCount()
-    except cp.cuda.runtime.CUDARuntimeError as error:
-        raise BackendError(
-            f"CuPy {cp.__version__} sees no device, because the NVIDIA driver is missing or too "
-            f"old ({error}); {_INSTALL}"
-        ) from error
+        count = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        raise BackendError(_no_device(error)) from error
     if count == 0:
         raise BackendError(f"CuPy {cp.__version__} sees no device; check CUDA_VISIBLE_DEVICES")
     try:
+        cp.cuda.nvrtc.getVersion()
         return CupyBackend()
-    except ImportError as error:
-        raise BackendError(f"CuPy {cp.__version__} lacks cuBLAS ({error}); {_INSTALL}") from error
+    except (ImportError, RuntimeError) as error:
+        raise BackendError(
+            f"CuPy {cp.__version__} cannot load a library of CUDA "
+            f"{_version(runtime.runtimeGetVersion())} that it is built for ({error}); "
+            f"most likely the wheel is for another CUDA version: {_INSTALL}"
+        ) from error
+
+
+# cudaError_t
+_INSUFFICIENT_DRIVER, _NO_DEVICE = 35, 100
+
+
+def _no_device(error: Any) -> str:
+    runtime = cp.cuda.runtime
+    has, needs = runtime.driverGetVersion(), runtime.runtimeGetVersion()
+    if error.status == _INSUFFICIENT_DRIVER and has:
+        return (
+            f"the NVIDIA driver is too old: it supports CUDA {_version(has)}, CuPy "
+            f"{cp.__version__} is built for {_version(needs)} ({error}); update it, or {_INSTALL}"
+        )
+    if error.status == _NO_DEVICE:
+        return (
+            f"CuPy {cp.__version__} sees no device: there is a driver, but no GPU, or "
+            f"CUDA_VISIBLE_DEVICES hides it ({error})"
+        )
+    return (
+        f"CuPy {cp.__version__} sees no device, because the NVIDIA driver is missing or too "
+        f"old ({error}); {_INSTALL}"
+    )
+
+
+def _version(number: int) -> str:
+    return f"{number // 1000}.{number % 1000 // 10}"

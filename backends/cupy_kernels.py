@@ -63,7 +63,7 @@ def _step_kernel(which: str, compute: str) -> Any:
     )
 
 
-def _real(*arrays: Array) -> tuple[str, list[Array], list[tuple[Array, Array]]]:
+def real_parts(*arrays: Array) -> tuple[str, list[Array], list[tuple[Array, Array]]]:
     """The type to compute in, complex arrays as pairs of numbers, and copies to be written back."""
     compute = "double" if arrays[0].dtype.char in "dD" else "float"
     if arrays[0].dtype.kind != "c":
@@ -95,13 +95,13 @@ def sgd_step(
     undamped.  Half types are computed in float32.
     """
     if buffer is None:
-        compute, (p, g), back = _real(param, grad)
+        compute, (p, g), back = real_parts(param, grad)
         _step_kernel("sgd", compute)(g, lr, weight_decay, p)
     else:
-        compute, (p, g, b), back = _real(param, grad, buffer)
+        compute, (p, g, b), back = real_parts(param, grad, buffer)
         kernel = _step_kernel("momentum", compute)
         kernel(g, lr, weight_decay, momentum, 1 - dampening, bool(nesterov), bool(first), p, b)
-    _write_back(back, grad)
+    write_back(back, grad)
 
 
 def adam_step(
@@ -126,14 +126,14 @@ def adam_step(
     root = math.sqrt(1 - beta2**step)
     size = lr * root / (1 - beta1**step)
     shrink, decay = (1 - lr * weight_decay, 0.0) if decoupled else (1.0, weight_decay)
-    compute, (p, g, m1, m2), back = _real(param, grad, m, v)
+    compute, (p, g, m1, m2), back = real_parts(param, grad, m, v)
     _step_kernel("adam", compute)(
         g, size, shrink, decay, beta1, 1 - beta1, beta2, 1 - beta2, eps * root, p, m1, m2
     )
-    _write_back(back, grad)
+    write_back(back, grad)
 
 
-def _write_back(pairs: list[tuple[Array, Array]], grad: Array) -> None:
+def write_back(pairs: list[tuple[Array, Array]], grad: Array) -> None:
     for x, dense in pairs:
         if x is not grad:
             x[...] = dense

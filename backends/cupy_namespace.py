@@ -15,16 +15,18 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.backends import (
-    convolution,
     convolution_nd,
+    cupy_activations,
+    cupy_batch_norm,
     cupy_gemm,
+    cupy_images,
     cupy_kernels,
     cupy_rows,
     cupy_scatter,
-    pooling,
 )
 from autograd_gpu.backends.cupy_fuse import elementwise_kernel
 from autograd_gpu.backends.indexing import assign_last
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = Any
@@ -37,6 +39,9 @@ def namespace() -> ModuleType:
     vars(xp).update(
         asarray=asarray,
         assign=partial(assign_last, cp),
+        batch_norm_gradients=cupy_batch_norm.batch_norm_gradients,
+        channel_statistics=cupy_batch_norm.channel_statistics,
+        channels_normalised=cupy_batch_norm.channels_normalised,
         clip=clip,
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
@@ -53,14 +58,17 @@ def namespace() -> ModuleType:
         sign=sign,
         softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
         softmax_less_picked=cupy_rows.softmax_less_picked,
+        special=SpecialFunctions(
+            "cupyx.scipy.special", "it comes with CuPy and needs SciPy: pip install scipy"
+        ),
         std=std,
         take=take,
         var=var,
         where=where,
         windows=windows,
     )
-    vars(xp).update(pooling.bound(cp))
-    vars(xp).update(convolution.bound(xp))
+    vars(xp).update(cupy_activations.bound())
+    vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_adaptive_steps,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
@@ -24,6 +25,7 @@ from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
+from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 
 Array = np.ndarray[Any, Any]
@@ -95,6 +97,7 @@ def _namespace() -> ModuleType:
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
         take=numpy_functions.take,
@@ -171,6 +174,13 @@ class NumpyBackend:
         """Empty: NumPy has no pool."""
         return {}
 
+    def index_report(self) -> None:
+        """NumPy raises IndexError by itself."""
+
+    def linalg_errors(self) -> AbstractContextManager[Any]:
+        """NumPy always raises LinAlgError."""
+        return nullcontext()
+
     def is_shared(self, x: Array) -> bool:
         """Whether `x` is a view of another buffer, or read-only."""
         return x.base is not None or not x.flags.writeable
@@ -185,6 +195,10 @@ class NumpyBackend:
 
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)
+    rmsprop_step = staticmethod(numpy_adaptive_steps.rmsprop_step)
+    adagrad_step = staticmethod(numpy_adaptive_steps.adagrad_step)
+    lion_step = staticmethod(numpy_adaptive_steps.lion_step)
+    average_step = staticmethod(numpy_adaptive_steps.average_step)
 
 
 def create() -> NumpyBackend:

@@ -51,7 +51,7 @@ class _Layout:
                 (self.full_h, self.full_w), size, stride, dilation, strict=True
             )
         )
-        self.dtype = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind == "f" else dtype
+        self.dtype = np.dtype(np.float32) if dtype.itemsize == 2 and dtype.kind in "fV" else dtype
         self.is_plain = size == (1, 1) == stride and padding == ((0, 0), (0, 0))
         self.is_flat = stride == (1, 1) and 2 * self.full_w <= 3 * self.out_w
         self.row = self.full_w if self.is_flat else self.out_w

@@ -65,7 +65,7 @@ def sgd_step(
         np.multiply(g, lr, t)
         np.subtract(p, t, p)
 
-    _in_blocks(update, (param, grad) if buffer is None else (param, grad, buffer))
+    in_blocks(update, (param, grad) if buffer is None else (param, grad, buffer))
 
 
 def adam_step(
@@ -114,10 +114,10 @@ def adam_step(
         np.multiply(s, size, s)
         np.subtract(p, s, p)
 
-    _in_blocks(update, (param, grad, m, v))
+    in_blocks(update, (param, grad, m, v))
 
 
-def _in_blocks(update: Callable[..., None], arrays: tuple[Array, ...]) -> None:
+def in_blocks(update: Callable[..., None], arrays: tuple[Array, ...]) -> None:
     """Run `update(scratch, scratch, *blocks)` over `arrays`; it may write to all but the second."""
     flat = [x.reshape(-1) for x in arrays]  # a copy where an array is not contiguous
     dtype = flat[0].dtype

@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # On a machine with an NVIDIA GPU: runs the suite on the device, compares the backends and measures.
 #
-#   bash ci/gpu.sh OUT             writes OUT/gpu-DATE.md and the logs
-#   bash ci/gpu.sh OUT --emulated  the same steps on an emulated CUDA runtime, to test this script
+#   bash ci/gpu.sh OUT             writes OUT/gpu-DATE.md, OUT/gpu-DATE.json and the logs
+#   bash ci/gpu.sh OUT --emulated  the same steps on an emulated CUDA runtime, to test this script;
+#                                  what it measures then says nothing
 #
-# Packages come from .whl/ beside the checkout if that folder exists (for machines without a net).
-# Exits non-zero if a step failed; the report is written in any case.
+# Packages come from .whl/ beside the checkout if that folder exists (for machines without a net),
+# from the machine's own Python if that has CuPy already, else from the net.
+# LIMIT is the time for everything in seconds (540); the report says what it left out. TESTS are the
+# tests of the first step. Exits non-zero if a step failed; the report is written in any case.
 set -uo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 cd "$root"
@@ -13,55 +16,118 @@ out=${1:?usage: bash ci/gpu.sh OUT [--emulated]}
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 date=$(date +%Y-%m-%d)
+end=$((SECONDS + ${LIMIT:-540}))
 option=()
+small=()
 kind=gpu
+repetitions=100
 if [ "${2:-}" = --emulated ]; then
     option=(--cupy-on-cpu)
+    small=(--small)
     kind=emulated
+    repetitions=2
     export AUTOGRAD_GPU_CUPY_ON_CPU=1
 fi
 
-if [ -d .whl ]; then
-    python=${PYTHON:-python3}
+python=${PYTHON:-python3}
+if [ -d .whl ] || "$python" -c 'import cupy, array_api_compat, pytest' 2>/dev/null; then
     site=$(mktemp -d)
-    "$python" -m pip install -q --no-index --no-deps --no-compile --target "$site" .whl/*.whl || exit 1
-    # backends/ is imported as autograd_gpu.backends, which a plain checkout does not show.
+    if [ -d .whl ]; then
+        "$python" -m pip install -q --no-index --no-deps --no-compile --target "$site" .whl/*.whl ||
+            exit 1
+    fi
+    # backends/ is imported as autograd_gpu.backends, which a plain checkout does not show; nor may
+    # the checkout itself come first.
     mkdir "$site/autograd_gpu"
     ln -s "$root"/autograd_gpu/* "$site/autograd_gpu/"
     ln -s "$root/backends" "$site/autograd_gpu/backends"
-    export PYTHONPATH=$site
+    export PYTHONPATH=$site:$root/benchmarks:$root/tests${PYTHONPATH:+:$PYTHONPATH}
+    export PYTHONSAFEPATH=1
 else
     . ci/common.sh
     set_up dev cupy-cuda13x || exit 1
     python=$venv/bin/python
+    export PYTHONPATH=$root/benchmarks:$root/tests
 fi
+# -n only where pytest-xdist is; one worker for every other core, since all share one GPU
+workers=()
+if "$python" -c 'import xdist' 2>/dev/null; then
+    workers=(-n "$((($(nproc) + 1) / 2))")
+fi
+# pytest-benchmark, where a machine has it, warns about workers, and warnings are errors
+pytest=("$python" -m pytest -q -p no:benchmark -p no:cacheprovider "${option[@]}")
 
 report=$out/$kind-$date.md
+steps=$out/steps.tsv
 failed=0
+: >"$steps"
 {
-    echo "# autograd_gpu on $([ "$kind" = gpu ] && echo "a GPU" || echo "an emulated CUDA runtime"), $date"
-    echo
-    echo "Commit $(git rev-parse --short HEAD 2>/dev/null || echo unknown)"
     if [ "$kind" = gpu ]; then
+        echo "# autograd_gpu on a GPU, $date"
+        echo
         nvidia-smi --query-gpu=name,driver_version,memory.total --format=csv,noheader
+    else
+        echo "# autograd_gpu on an emulated CUDA runtime, $date"
+        echo
+        echo "Nothing here ran on a GPU."
     fi
+    echo
+    echo "Commit ${COMMIT:-$(git rev-parse --short HEAD 2>/dev/null || echo unknown)};" \
+        "$("$python" -c 'import sys, cupy, numpy
+print("Python", sys.version.split()[0] + ", NumPy", numpy.__version__ + ", CuPy", cupy.__version__)')"
     echo
     echo "| step | result | seconds |"
     echo "|---|---|---|"
 } >"$report"
 
-# step NAME COMMAND...: runs it, keeps its log, adds a line to the report.
+# step NAME SECONDS COMMAND...: runs it for so long at most, keeps its log, adds to the report.
 step() {
-    local name=$1 start=$SECONDS code
-    shift
-    timeout "${STEP_LIMIT:-240}" "$@" >"$out/$name.log" 2>&1
-    code=$?
+    local name=$1 limit=$2 start=$SECONDS code result
+    shift 2
+    [ "$limit" -le "$((end - SECONDS))" ] || limit=$((end - SECONDS))
+    if [ "$limit" -lt 5 ]; then
+        code=124
+        result="left out: the time was up"
+    else
+        timeout "$limit" "$@" >"$out/$name.log" 2>&1
+        code=$?
+        result=$(tail -n 1 "$out/$name.log" | tr '|\t"\\' '    ')
+        [ "$code" -ne 124 ] || result="stopped after $limit s; $result"
+    fi
     [ "$code" -eq 0 ] || failed=1
-    echo "| $name | $(tail -n 1 "$out/$name.log" | tr '|' ' ') (exit $code) | $((SECONDS - start)) |" >>"$report"
+    echo "| $name | $result (exit $code) | $((SECONDS - start)) |" >>"$report"
+    printf '%s\t%s\t%s\t%s\n' "$name" "$code" "$((SECONDS - start))" "$result" >>"$steps"
 }
 
-step suite "$python" -m pytest -q "${option[@]}" tests --ignore tests/test_examples.py
-step parity "$python" -m pytest -q "${option[@]}" tests/ops/test_table.py
-step digits "$python" examples/train_digits.py --backend cupy --epochs 1 --out "$out/digits.png"
+step parity 150 env AUTOGRAD_GPU_FULL=1 "${pytest[@]}" "${workers[@]}" \
+    tests/ops/test_table_on_cupy.py tests/ops/test_table.py -k "cupy"
+step repetitions 60 env AUTOGRAD_GPU_REPETITIONS="$repetitions" "${pytest[@]}" \
+    tests/test_repetitions.py
+step benchmarks 240 "$python" ${small:+-m cupy_on_cpu} benchmarks/gpu.py \
+    --out "$out" --seconds 200 "${small[@]}"
+step digits 60 "$python" ${small:+-m cupy_on_cpu} examples/train_digits.py --backend cupy \
+    --epochs "${EPOCHS:-15}" --out "$out"
+step suite 300 "${pytest[@]}" "${workers[@]}" ${TESTS:-tests} --ignore tests/test_examples.py
+
+if [ -f "$out/benchmarks.md" ]; then
+    { echo && cat "$out/benchmarks.md"; } >>"$report"
+fi
+"$python" - "$steps" "$out/benchmarks.json" "$out/$kind-$date.json" "$kind" "$date" <<'PYTHON'
+import json, pathlib, sys
+
+steps, benchmarks, target, kind, date = sys.argv[1:]
+rows = [line.split("\t") for line in pathlib.Path(steps).read_text().splitlines()]
+result = {
+    "kind": kind,
+    "date": date,
+    "steps": [
+        {"name": n, "exit": int(code), "seconds": int(s), "result": r} for n, code, s, r in rows
+    ],
+}
+if pathlib.Path(benchmarks).exists():
+    result["benchmarks"] = json.loads(pathlib.Path(benchmarks).read_text())
+pathlib.Path(target).write_text(json.dumps(result, indent=1))
+PYTHON
+rm -f "$steps" "$out/benchmarks.md" "$out/benchmarks.json"
 cat "$report"
 exit "$failed"

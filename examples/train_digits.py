@@ -71,36 +71,42 @@ def accuracy(model: nn.Module, images: ag.Variable, labels: ag.Variable) -> floa
 def main() -> None:
     args = arguments()
     ag.set_backend(args.backend)
-    generator = ag.manual_seed(args.seed)
-    train_images, test_images, train_labels, test_labels = (
-        ag.Variable(x).to(ag.get_backend()) for x in load(args.seed)
+    ag.manual_seed(args.seed)
+    train_images, test_images, train_labels, test_labels = load(args.seed)
+    test_images, test_labels = (
+        ag.Variable(x).to(ag.get_backend()) for x in (test_images, test_labels)
+    )
+    batches = ag.data.Batches(
+        train_images, train_labels, batch_size=args.batch, seed=args.seed, prefetch=2
     )
     model = build()
     optimizer = ag.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=1e-2)
     n = len(train_images)
-    steps = -(-n // args.batch)
-    schedule = ag.optim.CosineAnnealingLR(optimizer, args.epochs * steps)
+    schedule = ag.optim.CosineAnnealingLR(optimizer, args.epochs * len(batches))
 
+    args.out.mkdir(parents=True, exist_ok=True)
+    log = ag.data.Log(args.out / "digits.jsonl", upto={"epoch": 0})
     losses, accuracies = [], []
     start = time.perf_counter()
     progress = tqdm(range(args.epochs), unit="epoch", desc=f"training on {ag.get_backend()}")
-    for _ in progress:
-        order = ag.Variable(generator.permutation(n)).to(ag.get_backend())
+    for epoch in progress:
         total = 0.0
-        for i in range(0, n, args.batch):
-            batch = order[i : i + args.batch]
+        for images, labels in batches:
             optimizer.zero_grad()
-            loss = nn.functional.cross_entropy(model(train_images[batch]), train_labels[batch])
+            loss = nn.functional.cross_entropy(model(images), labels)
             loss.backward()
             optimizer.step()
             schedule.step()
-            total = total + loss.detach() * len(batch)  # stays on the device: nothing waits
+            total = total + loss.detach() * len(images)  # stays on the device: nothing waits
         losses.append(total.item() / n)
         accuracies.append(accuracy(model, test_images, test_labels))
-        progress.set_postfix(loss=f"{losses[-1]:.4f}", test=f"{accuracies[-1]:.2%}")
+        log.write(epoch=epoch + 1, loss=losses[-1], accuracy=accuracies[-1])
+        rate = (epoch + 1) * n / (time.perf_counter() - start)
+        progress.set_postfix(
+            loss=f"{losses[-1]:.4f}", test=f"{accuracies[-1]:.2%}", images=f"{rate:.0f}/s"
+        )
     seconds = time.perf_counter() - start
 
-    args.out.mkdir(parents=True, exist_ok=True)
     picture = args.out / "digits.png"
     draw(losses, accuracies, picture)
     count = sum(x.size for x in model.parameters())

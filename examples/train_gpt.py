@@ -7,6 +7,7 @@ if it had never stopped; a log; the learning curve; and, in the end, a page of m
 """
 
 import argparse
+import itertools
 import math
 import sysconfig
 import time
@@ -110,11 +111,17 @@ def windows(text: np.ndarray, length: int, seed: int, batch: int) -> ag.data.Bat
     )
 
 
+def forever(batches):
+    """Epoch after epoch."""
+    while True:
+        yield from batches
+
+
 def validate(model: GPT, text: np.ndarray, count: int) -> float:
     """Nats per character, over up to `count` batches of windows."""
     batches = windows(text, model.length, 0, 32)
     with ag.no_grad():
-        losses = [model.loss(batch) for batch, _ in zip(batches, range(count), strict=False)]
+        losses = [model.loss(batch) for batch in itertools.islice(batches, count)]
     return float(np.mean([loss.item() for loss in losses]))
 
 
@@ -159,33 +166,30 @@ def main() -> None:
     progress = tqdm(total=args.steps, initial=step, unit="step", desc=f"on {ag.get_backend()}")
     start = time.perf_counter()
     characters = 0
-    while step < stop:
-        for batch in batches:
-            optimizer.param_groups[0]["lr"] = rate(step, args.steps)
-            loss = model.loss(batch)
-            optimizer.zero_grad()
-            loss.backward()
-            ag.optim.clip_grad_norm_(model.parameters(), 1.0)
-            optimizer.step()
-            step += 1
-            characters += batch.size
-            entry = {"step": step, "loss": loss.item()}
-            if step % args.every == 0 or step == stop:
-                entry["validation"] = validate(model, test_text, 8)
-                state = {name: x.state_dict() for name, x in stateful.items()}
-                ag.save(path, {"step": step, **state})
-            log.write(**entry)
-            per_second = characters / (time.perf_counter() - start)
-            progress.set_postfix(loss=f"{loss.item():.3f}", chars=f"{per_second:.0f}/s")
-            progress.update()
-            if step == stop:
-                break
+    for batch in itertools.islice(forever(batches), stop - step):
+        optimizer.param_groups[0]["lr"] = rate(step, args.steps)
+        loss = model.loss(batch)
+        optimizer.zero_grad()
+        loss.backward()
+        ag.optim.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        step += 1
+        characters += batch.shape[0] * model.length
+        entry = {"step": step, "loss": loss.item()}
+        if step % args.every == 0 or step == stop:
+            entry["validation"] = validate(model, test_text, 8)
+            states = {name: x.state_dict() for name, x in stateful.items()}
+            ag.save(path, {"step": step, **states})
+        log.write(**entry)
+        per_second = characters / (time.perf_counter() - start)
+        progress.set_postfix(loss=f"{entry['loss']:.3f}", characters=f"{per_second:.0f}/s")
+        progress.update()
     progress.close()
 
     seconds = time.perf_counter() - start
     count = sum(x.size for x in model.parameters())
     print(f"{count} parameters, {characters} characters in {seconds:.0f} s")
-    print(f"validation loss: {validate(model, test_text, 8 if args.quick else 1000):.3f} nats")
+    print(f"validation loss: {validate(model, test_text, 8 if args.quick else 300):.3f} nats")
     draw(ag.data.read_log(log.path), args.out / "gpt.png")
     print(sample(model, generator, "def ", 40 if args.quick else 500))
 

@@ -44,6 +44,49 @@ DIFFERENTIABLE = {
     "diagonal": lambda x: np.diagonal(x, offset=1),
     "diff": lambda x: np.diff(x, n=2, axis=1),
     "dot": lambda x: np.dot(x, np.ones((3, 2))),
+    "bincount": lambda x: np.bincount(np.array([0, 2, 2]), x[0], 4),
+    "block": lambda x: np.block([[x, A], [A, x]]),
+    "choose": lambda x: np.choose(np.array([0, 1, 1]), x),
+    "compress": lambda x: np.compress([True, False, True], x, axis=1),
+    "convolve": lambda x: np.convolve(x[0], x[1], mode="same"),
+    "correlate": lambda x: np.correlate(x[0], x[1], "full"),
+    "cov": lambda x: np.cov(x, ddof=0),
+    "cross": lambda x: np.cross(x[0], x[1]),
+    "delete": lambda x: np.delete(x, 1, axis=1),
+    "diff prepend": lambda x: np.diff(x, prepend=0.0, axis=0),
+    "dsplit": lambda x: np.dsplit(x[None], 3)[1],
+    "ediff1d": lambda x: np.ediff1d(x, to_begin=0.0),
+    "extract": lambda x: np.extract(A > 0, x),
+    "fix": lambda x: np.fix(x / 2.7) * x,
+    "fliplr": lambda x: np.fliplr(x),
+    "float_power": lambda x: np.float_power(x, 1.5),
+    "fmax": lambda x: np.fmax(x, 2.5),
+    "fmod": lambda x: np.fmod(x, 2.7),
+    "gradient": lambda x: np.gradient(x, axis=1),
+    "gradient spacing": lambda x: np.gradient(x, row, axis=1, edge_order=2),
+    "heaviside": lambda x: np.heaviside(A, x),
+    "i0": lambda x: np.i0(x),
+    "insert": lambda x: np.insert(x, 1, 7.0, axis=1),
+    "interp": lambda x: np.interp(x[0] + 0.25, x[1] - 3.5, A[0]),
+    "logaddexp2": lambda x: np.logaddexp2(x, A),
+    "maximum.accumulate": lambda x: np.maximum.accumulate(x, 1),
+    "median": lambda x: np.median(x, axis=1),
+    "modf": lambda x: np.modf(x / 7)[0],
+    "nanmax": lambda x: np.nanmax(x, axis=0),
+    "nanmean": lambda x: np.nanmean(x, axis=0),
+    "nanmedian": lambda x: np.nanmedian(x),
+    "nanstd": lambda x: np.nanstd(x, ddof=1, axis=1),
+    "nansum": lambda x: np.nansum(x, axis=1),
+    "partition": lambda x: np.partition(x, 1, axis=1)[:, 1],
+    "percentile": lambda x: np.percentile(x, 30, axis=1),
+    "piecewise": lambda x: np.piecewise(x, [A > 1, A < 0], [lambda v: v * v, 2.0]),
+    "polyval": lambda x: np.polyval(np.array([1.0, 2.0, 3.0]), x),
+    "quantile": lambda x: np.quantile(x, np.array([0.2, 0.7]), axis=0, keepdims=True),
+    "rot90": lambda x: np.rot90(x),
+    "sinc": lambda x: np.sinc(x / 7),
+    "unwrap": lambda x: np.unwrap(x * 2, axis=1),
+    "vander": lambda x: np.vander(x[0]),
+    "vsplit": lambda x: np.vsplit(x, 2)[0],
     "dstack": lambda x: np.dstack([x, A]),
     "einsum": lambda x: np.einsum("ij,kj->ik", x, A),
     "einsum optimize": lambda x: np.einsum("ij->j", x, optimize=True),
@@ -168,14 +211,14 @@ def test_float32_is_kept():
 @pytest.mark.parametrize(
     ("call", "name"),
     [
-        (lambda v: np.nanmedian(v), r"np\.nanmedian"),
-        (lambda v: np.histogram(v), r"np\.histogram"),
+        (lambda v: np.polyfit(v[0], v[1], 1), r"np\.polyfit"),
+        (lambda v: np.histogramdd(v), r"np\.histogramdd"),
         (lambda v: np.linspace(v, 1.0), r"np\.linspace"),
         (lambda v: np.spacing(v), r"np\.spacing"),
-        (lambda v: np.modf(v), r"np\.modf"),
-        (lambda v: np.maximum.accumulate(v), r"np\.maximum\.accumulate"),
+        (lambda v: np.frexp(v), r"np\.frexp"),
+        (lambda v: np.subtract.accumulate(v), r"np\.subtract\.accumulate"),
         (lambda v: np.add.reduceat(v, [0, 1]), r"np\.add\.reduceat"),
-        (lambda v: np.i0(v), r"np\.i0"),
+        (lambda v: np.apply_along_axis(np.sum, 0, v), r"np\.apply_along_axis"),
     ],
 )
 def test_a_name_without_a_derivative_is_refused(call, name):
@@ -230,7 +273,7 @@ def test_a_variable_becomes_an_array_only_without_gradient():
 
 def test_the_array_namespace():
     v = ag.Variable(V)
-    assert v.__array_namespace__() is ops
+    assert v.__array_namespace__() is ag
     assert v.__array_namespace__(api_version="2023.12").exp(v).shape == (2, 3)
     with pytest.raises(ValueError, match="api_version"):
         v.__array_namespace__(api_version="1999.01")

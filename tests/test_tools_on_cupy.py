@@ -88,3 +88,12 @@ def test_a_function(cp, v):
     np.testing.assert_array_equal(cp.asnumpy(ddx.value), [2.0, 2.0, 2.0])
     with pytest.raises(TypeError, match="backends"):
         Total.apply(v, np.ones(3))
+
+
+def test_second_derivatives_beside_numbers(v):
+    for f in (lambda x: 3.0 * x**3 * 2, lambda x: (x / 2.0) ** 2.5, lambda x: 2.0**x - x * 1.5):
+        dx = ag.gradients(ag.sum(f(v)), v, create_graph=True)
+        ddx = ag.gradients(ag.sum(dx), v)
+        w = ag.Variable(v.numpy(), requires_grad=True)
+        dw = ag.gradients(ag.sum(f(w)), w, create_graph=True)
+        np.testing.assert_allclose(ddx.numpy(), ag.gradients(ag.sum(dw), w).numpy(), rtol=1e-12)

@@ -1,4 +1,4 @@
-"""Activations and losses as Modules."""
+"""Activations as Modules, and what they share with losses."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autograd_gpu.nn.module import Module
 from autograd_gpu.variable import Variable
 
 
-class _Function(Module):
+class FunctionModule(Module):
     """Calls a function with options that are fixed at construction, positional ones by `names`."""
 
     function: ClassVar[Callable[..., Variable]]
@@ -34,126 +34,142 @@ class _Function(Module):
         return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
 
 
-class ReLU(_Function):
+class ReLU(FunctionModule):
     """max(x, 0)."""
 
     function = staticmethod(F.relu)
 
 
-class ReLU6(_Function):
+class Hardtanh(FunctionModule):
+    """x between two bounds."""
+
+    function = staticmethod(F.hardtanh)
+    names = ("min_val", "max_val")
+
+
+class Hardsigmoid(FunctionModule):
+    """x / 6 + 1 / 2 between 0 and 1."""
+
+    function = staticmethod(F.hardsigmoid)
+
+
+class Hardswish(FunctionModule):
+    """x · hardsigmoid(x)."""
+
+    function = staticmethod(F.hardswish)
+
+
+class CELU(FunctionModule):
+    """max(x, 0) + min(0, alpha · (exp(x / alpha) - 1))."""
+
+    function = staticmethod(F.celu)
+    names = ("alpha",)
+
+
+class GLU(FunctionModule):
+    """The first half along an axis times the sigmoid of the second."""
+
+    function = staticmethod(F.glu)
+    names = ("dim",)
+
+
+class LogSigmoid(FunctionModule):
+    """log(sigmoid(x))."""
+
+    function = staticmethod(F.logsigmoid)
+
+
+class Softsign(FunctionModule):
+    """x / (1 + abs(x))."""
+
+    function = staticmethod(F.softsign)
+
+
+class Tanhshrink(FunctionModule):
+    """x - tanh(x)."""
+
+    function = staticmethod(F.tanhshrink)
+
+
+class ReLU6(FunctionModule):
     """x between 0 and 6."""
 
     function = staticmethod(F.relu6)
 
 
-class LeakyReLU(_Function):
+class LeakyReLU(FunctionModule):
     """x, or a fraction of it below 0."""
 
     function = staticmethod(F.leaky_relu)
     names = ("negative_slope",)
 
 
-class ELU(_Function):
+class ELU(FunctionModule):
     """x, or alpha · (exp(x) - 1) below 0."""
 
     function = staticmethod(F.elu)
     names = ("alpha",)
 
 
-class SELU(_Function):
+class SELU(FunctionModule):
     """The ELU that keeps mean and variance."""
 
     function = staticmethod(F.selu)
 
 
-class GELU(_Function):
+class GELU(FunctionModule):
     """x times the normal distribution function of x."""
 
     function = staticmethod(F.gelu)
     names = ("approximate",)
 
 
-class SiLU(_Function):
+class SiLU(FunctionModule):
     """x · sigmoid(x)."""
 
     function = staticmethod(F.silu)
 
 
-class Mish(_Function):
+class Mish(FunctionModule):
     """x · tanh(softplus(x))."""
 
     function = staticmethod(F.mish)
 
 
-class Tanh(_Function):
+class Tanh(FunctionModule):
     """The hyperbolic tangent."""
 
     function = staticmethod(F.tanh)
 
 
-class Sigmoid(_Function):
+class Sigmoid(FunctionModule):
     """1 / (1 + exp(-x))."""
 
     function = staticmethod(F.sigmoid)
 
 
-class Softplus(_Function):
+class Softplus(FunctionModule):
     """log(1 + exp(x))."""
 
     function = staticmethod(F.softplus)
 
 
-class Softmax(_Function):
+class Softmax(FunctionModule):
     """exp(x) / sum(exp(x)) over an axis."""
 
     function = staticmethod(F.softmax)
     names = ("dim",)
 
 
-class LogSoftmax(_Function):
+class Softmin(FunctionModule):
+    """softmax(-x) over an axis."""
+
+    function = staticmethod(F.softmin)
+    names = ("dim",)
+
+
+class LogSoftmax(FunctionModule):
     """The logarithm of softmax."""
 
     function = staticmethod(F.log_softmax)
     names = ("dim",)
-
-
-class CrossEntropyLoss(_Function):
-    """See `functional.cross_entropy`."""
-
-    function = staticmethod(F.cross_entropy)
-    names = ("weight", "ignore_index", "reduction", "label_smoothing")
-
-
-class NLLLoss(_Function):
-    """See `functional.nll_loss`."""
-
-    function = staticmethod(F.nll_loss)
-    names = ("weight", "ignore_index", "reduction")
-
-
-class MSELoss(_Function):
-    """See `functional.mse_loss`."""
-
-    function = staticmethod(F.mse_loss)
-    names = ("reduction",)
-
-
-class L1Loss(_Function):
-    """See `functional.l1_loss`."""
-
-    function = staticmethod(F.l1_loss)
-    names = ("reduction",)
-
-
-class HuberLoss(_Function):
-    """See `functional.huber_loss`."""
-
-    function = staticmethod(F.huber_loss)
-    names = ("reduction", "delta")
-
-
-class BCEWithLogitsLoss(_Function):
-    """See `functional.binary_cross_entropy_with_logits`."""
-
-    function = staticmethod(F.binary_cross_entropy_with_logits)
-    names = ("weight", "pos_weight", "reduction")

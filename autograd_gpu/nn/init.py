@@ -36,6 +36,41 @@ def normal_(
     return _set(x, (generator or default_generator()).normal(x.shape, mean, std))
 
 
+def trunc_normal_(
+    x: Variable,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Variable:
+    """Normal with that mean and standard deviation, drawn again until it is within [a, b].
+
+    >>> x = init.trunc_normal_(Variable(np.zeros(1000)), std=2.0, a=-1.0, b=1.0)
+    >>> bool((abs(x.value) <= 1).all())
+    True
+    """
+    low, high = (a - mean) / std, (b - mean) / std
+    if not low < high or low > 6 or high < -6:
+        raise ValueError(f"trunc_normal_: nothing of mean {mean} and std {std} is in [{a}, {b}]")
+    draw = generator or default_generator()
+    values = draw.normal(x.shape)
+    while True:
+        out = (values < low) | (values > high)
+        missing = int(out.sum())
+        if not missing:
+            return _set(x, mean + std * values)
+        if high - low < 1:  # too few would be hit: uniform draws, kept by their density
+            peak = min(max(low, 0.0), high)
+            fresh = draw.uniform((missing,), low, high)
+            xp = load_backend("numpy").xp
+            density = xp.exp((peak * peak - fresh * fresh) / 2)
+            fresh[draw.uniform((missing,)) > density] = math.inf
+            values[out] = fresh
+        else:
+            values[out] = draw.normal((missing,))
+
+
 def constant_(x: Variable, value: float) -> Variable:
     """`value` everywhere."""
     x.value = backend_of(x.value).xp.full_like(x.value, value)

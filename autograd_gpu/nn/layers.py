@@ -6,15 +6,14 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from autograd_gpu import ops
 from autograd_gpu.backend import Array, current_backend
 from autograd_gpu.nn import functional as F, init
-from autograd_gpu.nn.functional.arguments import as_sizes
+from autograd_gpu.nn.init import constant_
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
 from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
-
-Size = int | Sequence[int]
 
 
 def empty(*shape: int, dtype: Any = None) -> Array:
@@ -23,7 +22,7 @@ def empty(*shape: int, dtype: Any = None) -> Array:
     return backend.xp.empty(shape, dtype=backend.asarray(0, dtype or get_default_dtype()).dtype)
 
 
-def _initial(layer: Any, generator: Generator | None) -> None:
+def set_initial(layer: Any, generator: Generator | None) -> None:
     """Weight and bias uniform in ±1 / sqrt(inputs)."""
     bound = 1 / math.sqrt(max(1, init.fans(layer.weight)[0]))
     init.uniform_(layer.weight, -bound, bound, generator)
@@ -64,7 +63,7 @@ class Linear(Module):
             self.bias = Parameter(empty(out_features, dtype=dtype))
         else:
             self.register_parameter("bias", None)
-        _initial(self, generator)
+        set_initial(self, generator)
 
     def forward(self, x: Any) -> Variable:
         return F.linear(x, self.weight, self.bias)
@@ -74,108 +73,6 @@ class Linear(Module):
             f"in_features={self.in_features}, out_features={self.out_features}, "
             f"bias={self.bias is not None}"
         )
-
-
-class Conv2d(Module):
-    """Correlates images [N, C, H, W] with kernels; see `functional.conv2d`."""
-
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Size,
-        stride: Size = 1,
-        padding: Size | str = 0,
-        dilation: Size = 1,
-        groups: int = 1,
-        bias: bool = True,
-        *,
-        dtype: Any = None,
-        generator: Generator | None = None,
-    ) -> None:
-        super().__init__()
-        if in_channels % groups or out_channels % groups:
-            raise ValueError(
-                f"Conv2d: channels {in_channels} and {out_channels} must be multiples of "
-                f"groups={groups}"
-            )
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size = as_sizes("Conv2d", "kernel_size", kernel_size, 2)
-        self.stride = as_sizes("Conv2d", "stride", stride, 2)
-        self.padding = (
-            padding if isinstance(padding, str) else as_sizes("Conv2d", "padding", padding, 2, 0)
-        )
-        self.dilation = as_sizes("Conv2d", "dilation", dilation, 2)
-        self.groups = groups
-        shape = (out_channels, in_channels // groups, *self.kernel_size)
-        self.weight = Parameter(empty(*shape, dtype=dtype))
-        if bias:
-            self.bias = Parameter(empty(out_channels, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
-        _initial(self, generator)
-
-    def forward(self, x: Any) -> Variable:
-        return F.conv2d(
-            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
-        )
-
-    def extra_repr(self) -> str:
-        parts = [
-            f"{self.in_channels}, {self.out_channels}",
-            f"kernel_size={self.kernel_size}",
-            f"stride={self.stride}",
-        ]
-        defaults = {"padding": (0, 0), "dilation": (1, 1), "groups": 1}
-        parts += [
-            f"{name}={getattr(self, name)!r}"
-            for name, default in defaults.items()
-            if getattr(self, name) != default
-        ]
-        if self.bias is None:
-            parts.append("bias=False")
-        return ", ".join(parts)
-
-
-class _Pool(Module):
-    def __init__(
-        self, kernel_size: Size, stride: Size | None = None, padding: Size = 0, **options: Any
-    ) -> None:
-        super().__init__()
-        self.kernel_size, self.padding, self.options = kernel_size, padding, options
-        self.stride = kernel_size if stride is None else stride
-
-    def extra_repr(self) -> str:
-        parts = [f"{name}={getattr(self, name)}" for name in ("kernel_size", "stride", "padding")]
-        return ", ".join(parts + [f"{name}={value}" for name, value in self.options.items()])
-
-
-class MaxPool2d(_Pool):
-    """The maximum of each window; arguments of `functional.max_pool2d`."""
-
-    def forward(self, x: Any) -> Variable:
-        return F.max_pool2d(x, self.kernel_size, self.stride, self.padding, **self.options)
-
-
-class AvgPool2d(_Pool):
-    """The mean of each window; arguments of `functional.avg_pool2d`."""
-
-    def forward(self, x: Any) -> Variable:
-        return F.avg_pool2d(x, self.kernel_size, self.stride, self.padding, **self.options)
-
-
-class AdaptiveAvgPool2d(Module):
-    """Means of windows such that the output is [N, C, *output_size]."""
-
-    def __init__(self, output_size: Size) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, x: Any) -> Variable:
-        return F.adaptive_avg_pool2d(x, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
 
 
 class Embedding(Module):
@@ -241,3 +138,83 @@ class Dropout2d(Dropout):
 
     def forward(self, x: Any) -> Variable:
         return F.dropout2d(x, self.p, self.training, generator=self.generator)
+
+
+class Dropout1d(Dropout):
+    """Dropout of whole channels of [N, C, L]."""
+
+    def forward(self, x: Any) -> Variable:
+        return F.dropout2d(x, self.p, self.training, generator=self.generator)
+
+
+class Dropout3d(Dropout1d):
+    """Dropout of whole channels of [N, C, D, H, W]."""
+
+
+class Upsample(Module):
+    """Images in another size; see `functional.interpolate`."""
+
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+    ) -> None:
+        super().__init__()
+        self.size, self.scale_factor = size, scale_factor
+        self.mode, self.align_corners = mode, align_corners
+
+    def forward(self, x: Any) -> Variable:
+        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners)
+
+    def extra_repr(self) -> str:
+        given = f"scale_factor={self.scale_factor}" if self.size is None else f"size={self.size}"
+        return f"{given}, mode={self.mode!r}"
+
+
+class PReLU(Module):
+    """x, or a trained fraction of it below 0; see `functional.prelu`."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(empty(num_parameters, dtype=dtype))
+        constant_(self.weight, init)
+
+    def forward(self, x: Any) -> Variable:
+        return F.prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"
+
+
+class Unflatten(Module):
+    """Splits an axis into several."""
+
+    def __init__(self, dim: int, unflattened_size: Sequence[int]) -> None:
+        super().__init__()
+        self.dim, self.unflattened_size = dim, tuple(unflattened_size)
+
+    def forward(self, x: Any) -> Variable:
+        dim = self.dim % x.ndim
+        return ops.reshape(x, (*x.shape[:dim], *self.unflattened_size, *x.shape[dim + 1 :]))
+
+    def extra_repr(self) -> str:
+        return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
+
+
+class Pad(Module):
+    """A border; arguments of `functional.pad`."""
+
+    def __init__(
+        self, padding: Sequence[int], mode: str = "constant", value: float | None = None
+    ) -> None:
+        super().__init__()
+        self.padding, self.mode, self.value = tuple(padding), mode, value
+
+    def forward(self, x: Any) -> Variable:
+        return F.pad(x, self.padding, self.mode, self.value)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}, mode={self.mode!r}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu import ops
 from autograd_gpu.backend import backend_of, find_backend
@@ -63,6 +63,9 @@ class Module:
     >>> Scale()([1.0, 2.0]).tolist()
     [2.0, 4.0]
     """
+
+    # Entries of state_dicts from elsewhere that this class has no use for.
+    ignored_state: ClassVar[tuple[str, ...]] = ()
 
     training: bool
     _parameters: dict[str, Parameter | None]
@@ -285,7 +288,8 @@ class Module:
         """
         own = dict(self._state())
         missing = [name for name in own if name not in state]
-        unexpected = [name for name in state if name not in own]
+        ignored = {_join(path, x) for path, m in self.named_modules() for x in m.ignored_state}
+        unexpected = [name for name in state if name not in own and name not in ignored]
         problems = []
         if strict and missing:
             problems.append(f"missing: {', '.join(missing)}")

@@ -93,6 +93,7 @@ class GroupNorm(Module):
 
 class _BatchNorm(Module):
     axes: tuple[int, ...]
+    ignored_state = ("num_batches_tracked",)
 
     def __init__(
         self,
@@ -144,3 +145,49 @@ class BatchNorm2d(_BatchNorm):
     """Normalises the channels of [N, C, H, W] over a batch; see `functional.batch_norm`."""
 
     axes = (4,)
+
+
+class BatchNorm3d(_BatchNorm):
+    """Normalises the channels of [N, C, D, H, W] over a batch; see `functional.batch_norm`."""
+
+    axes = (5,)
+
+
+class _InstanceNorm(Module):
+    axes: int
+
+    def __init__(
+        self, num_features: int, eps: float = 1e-5, *, affine: bool = False, dtype: Any = None
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.affine = num_features, eps, affine
+        _affine(self, (num_features,), affine, affine, dtype)
+
+    def forward(self, x: Any) -> Variable:
+        if len(x.shape) != self.axes or x.shape[1] != self.num_features:
+            raise ValueError(
+                f"{type(self).__name__}: x must have {self.axes} axes and {self.num_features} "
+                f"channels, not {list(x.shape)}"
+            )
+        return F.instance_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)
+
+    def extra_repr(self) -> str:
+        return f"{self.num_features}, eps={self.eps}, affine={self.affine}"
+
+
+class InstanceNorm1d(_InstanceNorm):
+    """Normalises each channel of each of [N, C, L] by itself; see `functional.instance_norm`."""
+
+    axes = 3
+
+
+class InstanceNorm2d(_InstanceNorm):
+    """Normalises each channel of each of [N, C, H, W] by itself."""
+
+    axes = 4
+
+
+class InstanceNorm3d(_InstanceNorm):
+    """Normalises each channel of each of [N, C, D, H, W] by itself."""
+
+    axes = 5

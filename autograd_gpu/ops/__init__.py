@@ -24,7 +24,66 @@ from autograd_gpu.ops.activations import (
     selu as selu,
     silu as silu,
 )
-from autograd_gpu.ops.casts import astype as astype, cpu as cpu, cuda as cuda, to as to
+from autograd_gpu.ops.arithmetic import (
+    float_power as float_power,
+    fmax as fmax,
+    fmin as fmin,
+    fmod as fmod,
+    gcd as gcd,
+    heaviside as heaviside,
+    lcm as lcm,
+    logaddexp2 as logaddexp2,
+    modf as modf,
+    real_if_close as real_if_close,
+)
+from autograd_gpu.ops.bessel import (
+    exp1 as exp1,
+    expi as expi,
+    i0 as i0,
+    i0e as i0e,
+    i1 as i1,
+    i1e as i1e,
+    j0 as j0,
+    j1 as j1,
+    k0 as k0,
+    k1 as k1,
+    y0 as y0,
+    y1 as y1,
+)
+from autograd_gpu.ops.calculus import (
+    convolve as convolve,
+    convolve_part as convolve_part,
+    correlate as correlate,
+    cumulative_trapezoid as cumulative_trapezoid,
+    diff as diff,
+    ediff1d as ediff1d,
+    gradient as gradient,
+    interp as interp,
+    polyval as polyval,
+    trapezoid as trapezoid,
+    unwrap as unwrap,
+    vander as vander,
+)
+from autograd_gpu.ops.casts import (
+    astype as astype,
+    cpu as cpu,
+    cuda as cuda,
+    to as to,
+    to_device as to_device,
+)
+from autograd_gpu.ops.choices import (
+    allclose as allclose,
+    argwhere as argwhere,
+    choose as choose,
+    compress as compress,
+    extract as extract,
+    flatnonzero as flatnonzero,
+    index_add as index_add,
+    isin as isin,
+    nan_to_num as nan_to_num,
+    piecewise as piecewise,
+    select as select,
+)
 from autograd_gpu.ops.classification import (
     cross_entropy as cross_entropy,
     masked_softmax as masked_softmax,
@@ -64,6 +123,7 @@ from autograd_gpu.ops.creation import (
     empty as empty,
     empty_like as empty_like,
     eye as eye,
+    from_dlpack as from_dlpack,
     full as full,
     full_like as full_like,
     linspace as linspace,
@@ -77,8 +137,12 @@ from autograd_gpu.ops.creation import (
 )
 from autograd_gpu.ops.ctc import ctc as ctc
 from autograd_gpu.ops.cumulative import (
+    best_before as best_before,
+    cumulative_max as cumulative_max,
+    cumulative_min as cumulative_min,
     cumulative_prod as cumulative_prod,
     cumulative_sum as cumulative_sum,
+    logcumsumexp as logcumsumexp,
 )
 from autograd_gpu.ops.dropout import dropout as dropout
 from autograd_gpu.ops.einsum import einsum as einsum
@@ -112,6 +176,19 @@ from autograd_gpu.ops.exponentials import (
     logsigmoid as logsigmoid,
     sigmoid as sigmoid,
     softplus as softplus,
+)
+from autograd_gpu.ops.gammas import (
+    beta as beta,
+    betainc as betainc,
+    betaln as betaln,
+    digamma as digamma,
+    gamma as gamma,
+    gammainc as gammainc,
+    gammaincc as gammaincc,
+    lgamma as lgamma,
+    polygamma as polygamma,
+    rgamma as rgamma,
+    zeta as zeta,
 )
 from autograd_gpu.ops.indexing import (
     argsort as argsort,
@@ -152,6 +229,18 @@ from autograd_gpu.ops.matmul import (
     tensordot as tensordot,
     vecdot as vecdot,
 )
+from autograd_gpu.ops.matrices import (
+    cross as cross,
+    diag as diag,
+    diagflat as diagflat,
+    diagonal as diagonal,
+    fliplr as fliplr,
+    flipud as flipud,
+    rot90 as rot90,
+    trace as trace,
+    vdot as vdot,
+)
+from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
 from autograd_gpu.ops.pooling import (
     max_pool as max_pool,
     max_pool_gather as max_pool_gather,
@@ -168,6 +257,7 @@ from autograd_gpu.ops.powers import (
     sqrt as sqrt,
     square as square,
 )
+from autograd_gpu.ops.recurrent import gru_step as gru_step, lstm_step as lstm_step
 from autograd_gpu.ops.reductions import (
     all_ as all_,
     any_ as any_,
@@ -211,12 +301,75 @@ from autograd_gpu.ops.shape import (
     tile as tile,
     transpose as transpose,
 )
+from autograd_gpu.ops.silence import mark as _mark_silence
 from autograd_gpu.ops.softmax import (
     log_softmax as log_softmax,
     logsumexp as logsumexp,
     softmax as softmax,
 )
-from autograd_gpu.ops.special import erf as erf
+from autograd_gpu.ops.special import (
+    entr as entr,
+    erf as erf,
+    erfc as erfc,
+    erfcinv as erfcinv,
+    erfcx as erfcx,
+    erfinv as erfinv,
+    kl_div as kl_div,
+    log_ndtr as log_ndtr,
+    logit as logit,
+    ndtr as ndtr,
+    ndtri as ndtri,
+    rel_entr as rel_entr,
+    sinc as sinc,
+    sinc_slope as sinc_slope,
+    xlog1py as xlog1py,
+    xlogy as xlogy,
+)
+from autograd_gpu.ops.stacking import (
+    append as append,
+    array_split as array_split,
+    block as block,
+    column_stack as column_stack,
+    delete as delete,
+    dsplit as dsplit,
+    dstack as dstack,
+    hsplit as hsplit,
+    hstack as hstack,
+    insert as insert,
+    resize as resize,
+    trim_zeros as trim_zeros,
+    vsplit as vsplit,
+    vstack as vstack,
+)
+from autograd_gpu.ops.statistics import (
+    argpartition as argpartition,
+    average as average,
+    bincount as bincount,
+    corrcoef as corrcoef,
+    cov as cov,
+    digitize as digitize,
+    histogram as histogram,
+    median as median,
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
+    nanmax as nanmax,
+    nanmean as nanmean,
+    nanmedian as nanmedian,
+    nanmin as nanmin,
+    nanpercentile as nanpercentile,
+    nanprod as nanprod,
+    nanquantile as nanquantile,
+    nanstd as nanstd,
+    nansum as nansum,
+    nanvar as nanvar,
+    partition as partition,
+    percentile as percentile,
+    ptp as ptp,
+    quantile as quantile,
+    topk as topk,
+)
 from autograd_gpu.ops.trigonometry import (
     acos as acos,
     acosh as acosh,
@@ -246,4 +399,5 @@ pow = power
 round = round_
 sum = sum_
 
+_mark_silence()
 NAMESPACES[Variable] = sys.modules[__name__]

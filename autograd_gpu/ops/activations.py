@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.exponentials import require_real, sigmoid, softplus
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.ops.selection import clip
 from autograd_gpu.primitive import primitive
@@ -65,15 +66,8 @@ def hardtanh(x: Any, /, min_val: float = -1.0, max_val: float = 1.0) -> Variable
     return clip(x, min_val, max_val)
 
 
-def _silu(xp: Namespace, g: Any, x: Any) -> Any:
-    s = call(xp, sigmoid, x)
-    return g * xp.conj(s * (1 + x * (1 - s)))
-
-
-@primitive(x=_silu)
-def silu(xp: Namespace, x: Array) -> Array:
-    """x * sigmoid(x)."""
-
+@kernel
+def silu_value(xp: Namespace, x: Array) -> Array:
     def silu(x: Array) -> Array:
         y = call(xp, sigmoid, x)
         y *= x
@@ -82,16 +76,34 @@ def silu(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, silu, x)
 
 
-def _mish(xp: Namespace, g: Any, x: Any) -> Any:
+@kernel
+def silu_gradient(xp: Namespace, g: Any, x: Any) -> Any:
+    s = call(xp, sigmoid, x)
+    return g * xp.conj(s * (1 + x * (1 - s)))
+
+
+@primitive(x=silu_gradient)
+def silu(xp: Namespace, x: Array) -> Array:
+    """x * sigmoid(x)."""
+    return silu_value(xp, x)
+
+
+@kernel
+def mish_value(xp: Namespace, x: Array) -> Array:
+    return blockwise(xp, lambda x: x * xp.tanh(call(xp, softplus, x)), x)
+
+
+@kernel
+def mish_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     t = xp.tanh(call(xp, softplus, x))
     return g * (t + x * call(xp, sigmoid, x) * (1 - t * t))
 
 
-@primitive(x=_mish)
+@primitive(x=mish_gradient)
 def mish(xp: Namespace, x: Array) -> Array:
     """x * tanh(softplus(x)) of real x."""
     require_real(x)
-    return blockwise(xp, lambda x: x * xp.tanh(call(xp, softplus, x)), x)
+    return mish_value(xp, x)
 
 
 # GELU with Φ(x) = (1 + erf(x / √2)) / 2, or, as GPT-2 has it, with Φ(x) = (1 + tanh(u)) / 2 and
@@ -102,15 +114,14 @@ C = math.sqrt(2 / math.pi)
 K = 0.044715 * C
 
 
-def _gelu(xp: Namespace, g: Any, x: Any) -> Any:
+@kernel
+def gelu_erf_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     below = 0.5 * (1 + xp.erf(x * ROOT))
     return g * (below + x * (DENSITY * xp.exp(-0.5 * (x * x))))
 
 
-@primitive(x=_gelu)
-def gelu_erf(xp: Namespace, x: Array) -> Array:
-    """x times the normal distribution function of x."""
-
+@kernel
+def gelu_erf_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
         y = xp.erf(x * ROOT)
         y += 1
@@ -121,7 +132,14 @@ def gelu_erf(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, gelu, x)
 
 
-def _bend(xp: Namespace, g: Any, x: Any) -> Any:
+@primitive(x=gelu_erf_gradient)
+def gelu_erf(xp: Namespace, x: Array) -> Array:
+    """x times the normal distribution function of x."""
+    return gelu_erf_value(xp, x)
+
+
+@kernel
+def gelu_tanh_bend(xp: Namespace, g: Any, x: Any) -> Any:
     square = x * x
     t = xp.tanh(x * (C + K * square))
     du = C + (3 * K) * square
@@ -148,13 +166,14 @@ def _slope(xp: Namespace, x: Array) -> Array:
     return t
 
 
-@primitive(x=_bend)
+@primitive(x=gelu_tanh_bend)
 def gelu_tanh_slope(xp: Namespace, x: Array) -> Array:
     """The derivative of gelu_tanh."""
     return blockwise(xp, lambda x: _slope(xp, x), x)
 
 
-def _gelu_tanh(xp: Namespace, g: Any, x: Any) -> Any:
+@kernel
+def gelu_tanh_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     if xp is NAMESPACES[Variable]:
         return g * gelu_tanh_slope(x)
 
@@ -166,10 +185,8 @@ def _gelu_tanh(xp: Namespace, g: Any, x: Any) -> Any:
     return blockwise(xp, gradient, g, x)
 
 
-@primitive(x=_gelu_tanh)
-def gelu_tanh(xp: Namespace, x: Array) -> Array:
-    """GELU with tanh in place of erf."""
-
+@kernel
+def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
         y = _tanh_of_u(xp, x, x * x)
         y += 1
@@ -178,6 +195,12 @@ def gelu_tanh(xp: Namespace, x: Array) -> Array:
         return y
 
     return blockwise(xp, gelu, x)
+
+
+@primitive(x=gelu_tanh_gradient)
+def gelu_tanh(xp: Namespace, x: Array) -> Array:
+    """GELU with tanh in place of erf."""
+    return gelu_tanh_value(xp, x)
 
 
 def gelu(x: Any, /, approximate: str = "none") -> Variable:

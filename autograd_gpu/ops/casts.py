@@ -17,8 +17,9 @@ def astype_(xp: Namespace, x: Array, *, dtype: Any, copy: bool = False) -> Array
     return x.astype(dtype, copy=copy)
 
 
-def astype(x: Any, dtype: Any, *, copy: bool = False) -> Variable:
-    """`x` in another dtype; a result of integers or bools is a leaf without a gradient.
+def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> Variable:
+    """`x` in another dtype, and on another device if one is given; a result of integers or bools is
+    a leaf without a gradient.
 
     A Variable has value semantics, so the array itself serves where it has the dtype already;
     `copy=True` makes one that shares no memory with it.
@@ -26,7 +27,11 @@ def astype(x: Any, dtype: Any, *, copy: bool = False) -> Variable:
     >>> astype(Variable([1.5, 2.5]), "int64")
     Variable(array([1, 2]))
     """
+    if dtype is None:
+        raise TypeError("astype: a dtype is needed, not None")
     result = astype_(x, dtype, copy)
+    if device is not None:
+        result = to_device(result, device)
     if result.grad_fn is not None and result.value.dtype.kind not in f"{DIFFERENTIABLE}V":
         return result.detach()
     return result
@@ -58,7 +63,7 @@ def to(x: Variable, target: Any) -> Variable:
     >>> Variable([1.0, 2.0]).to("numpy")
     Variable(array([1., 2.], dtype=float32))
     """
-    place = _place(target)
+    place = placed(target)
     if place is None:
         return x if x.value.dtype == target else astype(x, target)
     name, device = place
@@ -66,6 +71,13 @@ def to(x: Variable, target: Any) -> Variable:
     if backend.name == name and (device is None or device == x.device):
         return x
     return _transferred(x, name, device)
+
+
+def to_device(x: Variable, device: Any, /, *, stream: Any = None) -> Variable:
+    """The array API's name for `to` with a device; CuPy's current stream is the one that counts."""
+    if placed(device) is None:
+        raise ValueError(f"to_device: {device!r} is no device; 'cpu' and 'cuda:0' are such")
+    return to(x, device)
 
 
 def cpu(x: Variable) -> Variable:
@@ -78,7 +90,7 @@ def cuda(x: Variable, device: int | None = None) -> Variable:
     return to(x, "cupy" if device is None else f"cuda:{device}")
 
 
-def _place(target: Any) -> tuple[str, Any] | None:
+def placed(target: Any) -> tuple[str, Any] | None:
     """The backend and device that `target` names; None if it is to be a dtype."""
     if isinstance(target, str):
         if target in NAMES:

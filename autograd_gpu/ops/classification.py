@@ -80,7 +80,7 @@ def label_rows(
     return target, keep, keep if weight is None else keep * xp.take(weight, target, axis=0)
 
 
-@primitive(aux=True, logits=_logits)
+@primitive(aux=True, cast="widened", logits=_logits)
 def cross_entropy(
     xp: Namespace,
     logits: Array,
@@ -121,7 +121,7 @@ def _masked_softmax(xp: Namespace, g: Any, y: Any) -> Any:
     return y * (g - xp.sum(g * y, axis=-1, keepdims=True))
 
 
-@primitive(x=_masked_softmax)
+@primitive(cast="widened", x=_masked_softmax)
 def masked_softmax(xp: Namespace, x: Array, mask: Array) -> Array:
     """softmax over the last axis, of the elements where `mask` is True; the others are 0.
 

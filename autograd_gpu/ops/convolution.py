@@ -22,6 +22,7 @@ def _grad_bias(xp: Namespace, g: Any) -> Any:
 
 
 @primitive(
+    cast="narrowed",
     x=lambda xp, g, weight, x_shape, stride, padding, dilation, groups: xp.conv_input(
         g, xp.conj(weight), size=x_shape[2:], stride=stride, padding=padding, dilation=dilation,
         groups=groups,
@@ -50,6 +51,7 @@ def conv(
 
 
 @primitive(
+    cast="narrowed",
     gradient=lambda xp, g, weight, stride, padding, dilation, groups: xp.conv(
         g, xp.conj(weight), stride=stride, padding=padding, dilation=dilation, groups=groups
     ),

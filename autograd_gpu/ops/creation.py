@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.backend import Array, Namespace, backend_of, current_backend
+from autograd_gpu.backend import (
+    Array,
+    Backend,
+    Namespace,
+    backend_of,
+    current_backend,
+    load_backend,
+)
+from autograd_gpu.ops.casts import placed
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import as_value, get_default_dtype
 from autograd_gpu.variable import Variable
@@ -30,8 +38,24 @@ def _default(*numbers: Any) -> str:
     return dtype
 
 
-def _xp() -> Namespace:
-    return current_backend().xp
+def _make(name: str, *arguments: Any, device: Any, **keywords: Any) -> Variable:
+    """The new array that a function of the backend makes on `device`, or on the current one."""
+    backend, device = _at(device, None)
+    return Variable(getattr(backend.xp, name)(*arguments, device=device, **keywords))
+
+
+def _at(device: Any, default: Backend | None) -> tuple[Backend, Any]:
+    """The backend that `device` belongs to, and what it calls it."""
+    if device is None:
+        return default or current_backend(), None
+    place = placed(device)
+    if place is None:
+        raise ValueError(f"{device!r} is no device; 'cpu' and 'cuda:0' are such")
+    return load_backend(place[0]), place[1]
+
+
+def _or_default(dtype: Any) -> Any:
+    return get_default_dtype() if dtype is None else dtype
 
 
 def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Variable:
@@ -40,33 +64,37 @@ def zeros(shape: Shape, *, dtype: Any = None, device: Any = None) -> Variable:
     >>> zeros(2)
     Variable(array([0., 0.], dtype=float32))
     """
-    return Variable(_xp().zeros(shape, dtype=dtype or get_default_dtype(), device=device))
+    return _make("zeros", shape, dtype=_or_default(dtype), device=device)
 
 
 def ones(shape: Shape, *, dtype: Any = None, device: Any = None) -> Variable:
     """Ones."""
-    return Variable(_xp().ones(shape, dtype=dtype or get_default_dtype(), device=device))
+    return _make("ones", shape, dtype=_or_default(dtype), device=device)
 
 
 def empty(shape: Shape, *, dtype: Any = None, device: Any = None) -> Variable:
     """An array whose elements are not set."""
-    return Variable(_xp().empty(shape, dtype=dtype or get_default_dtype(), device=device))
+    return _make("empty", shape, dtype=_or_default(dtype), device=device)
 
 
 def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Variable:
     """`fill_value` everywhere; that of a Variable keeps its graph."""
     if isinstance(fill_value, Variable):
         filled = ops.broadcast_to(fill_value, (shape,) if isinstance(shape, int) else tuple(shape))
-        return filled if dtype is None else ops.astype(filled, dtype)
+        filled = filled if dtype is None else ops.astype(filled, dtype)
+        return filled if device is None else ops.to_device(filled, device)
     if dtype is None:
         dtype = getattr(fill_value, "dtype", None) or _default(fill_value)
-    return Variable(_xp().full(shape, fill_value, dtype=dtype, device=device))
+    return _make("full", shape, fill_value, dtype=dtype, device=device)
 
 
 def _like(name: str, x: Any, dtype: Any, device: Any, *fill: Any) -> Variable:
     value = x.value if isinstance(x, Variable) else as_value(x)
-    make = getattr(backend_of(value).xp, name)
-    return Variable(make(value, *fill, dtype=dtype, device=device))
+    backend = backend_of(value)
+    chosen, device = _at(device, backend)
+    if chosen is not backend:
+        value = chosen.xp.empty(value.shape, dtype=value.dtype, device=device)
+    return Variable(getattr(chosen.xp, name)(value, *fill, dtype=dtype, device=device))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Variable:
@@ -85,7 +113,10 @@ def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Variable:
 
 
 def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Variable:
-    """`fill_value` in the shape and dtype of x."""
+    """`fill_value` in the shape and dtype of x; that of a Variable keeps its graph."""
+    if isinstance(fill_value, Variable):
+        dtype = x.dtype if dtype is None else dtype
+        return full(x.shape, fill_value, dtype=dtype, device=device)
     return _like("full_like", x, dtype, device, fill_value)
 
 
@@ -105,8 +136,8 @@ def arange(
     """
     if stop is None:
         start, stop = 0, start
-    dtype = dtype or _default(start, stop, step)
-    return Variable(_xp().arange(start, stop, step, dtype=dtype, device=device))
+    dtype = _default(start, stop, step) if dtype is None else dtype
+    return _make("arange", start, stop, step, dtype=dtype, device=device)
 
 
 def linspace(
@@ -124,8 +155,22 @@ def linspace(
     >>> linspace(0, 1, 3)
     Variable(array([0. , 0.5, 1. ], dtype=float32))
     """
-    dtype = dtype or _default(0.0, start, stop)
-    return Variable(_xp().linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint))
+    if isinstance(start, Variable) or isinstance(stop, Variable):
+        return _linspace(start, stop, num, dtype, endpoint)
+    dtype = _default(0.0, start, stop) if dtype is None else dtype
+    return _make("linspace", start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+
+
+def _linspace(start: Any, stop: Any, num: int, dtype: Any, endpoint: bool) -> Variable:
+    """`linspace` between Variables, along a new first axis, as NumPy has it."""
+    ends = ops.stack(ops.broadcast_arrays(start, stop))
+    xp = backend_of(ends.value).xp
+    kind = ends.dtype if ends.dtype.kind in "fc" else get_default_dtype()
+    t = xp.linspace(0, 1, num, dtype=kind, endpoint=endpoint)
+    t = t.reshape((num,) + (1,) * (ends.ndim - 1))
+    # Each end is exact: weights of 1 and 0.
+    result = ops.add(ops.multiply(ends[0], 1 - t), ops.multiply(ends[1], t))
+    return result if dtype is None else ops.astype(result, dtype)
 
 
 def eye(
@@ -138,23 +183,62 @@ def eye(
     device: Any = None,
 ) -> Variable:
     """Ones on diagonal k of a matrix, zeros elsewhere."""
-    dtype = dtype or get_default_dtype()
-    return Variable(_xp().eye(n_rows, n_cols, k=k, dtype=dtype, device=device))
+    return _make("eye", n_rows, n_cols, k=k, dtype=_or_default(dtype), device=device)
 
 
 def asarray(
-    data: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
+    obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None
 ) -> Variable:
-    """`data` as a Variable; a Variable comes back as itself, or connected to itself in the graph.
+    """`obj` as a Variable; a Variable comes back as itself, or connected to itself in the graph.
 
-    Copied are numbers, lists, what needs another dtype or device, and all with `copy=True`.
+    Copied are numbers, lists, what needs another dtype or device, and all with `copy=True`; with
+    `copy=False` these are a ValueError.  Lists of Variables are stacked.
+
+    >>> v = Variable([1.0, 2.0], requires_grad=True)
+    >>> asarray([v, v]).requires_grad
+    True
     """
-    x = data if isinstance(data, Variable) else Variable(data, dtype=dtype)
+    if copy is False and not hasattr(obj, "dtype"):
+        raise ValueError(f"asarray: {type(obj).__name__} can't become an array without a copy")
+    if isinstance(obj, Variable):
+        x = obj
+    elif isinstance(obj, (list, tuple)) and _tracks(obj):
+        x = ops.stack([asarray(item) for item in obj])
+    else:
+        x = Variable(obj, dtype=dtype)
     if dtype is not None and x.dtype != dtype:
         x = ops.astype(x, dtype)
     if device is not None and device != x.device:
-        x = ops.to(x, device)
-    return ops.positive(x) if copy and (x is data or x.value is data) else x
+        x = ops.to_device(x, device)
+    same = x is obj or x.value is obj
+    if copy is False and not same:
+        raise ValueError("asarray: another dtype or device needs a copy, which copy=False forbids")
+    if not copy or not same:
+        return x
+    return Variable(x.value.copy()) if x.dtype.kind == "b" else ops.positive(x)
+
+
+def _tracks(items: Any) -> bool:
+    """Whether a Variable in nested lists requires a gradient."""
+    return any(
+        x.requires_grad if isinstance(x, Variable) else isinstance(x, (list, tuple)) and _tracks(x)
+        for x in items
+    )
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Variable:
+    """The array of another library that tells of its memory by DLPack, shared where possible.
+
+    What comes from a CUDA device becomes a CuPy array, all else a NumPy array.  `device` moves it,
+    and `copy=True` copies.
+
+    >>> from_dlpack(np.ones(2))
+    Variable(array([1., 1.]))
+    """
+    kind = int(x.__dlpack_device__()[0])
+    on_cuda = kind in (2, 13)  # kDLCUDA, kDLCUDAManaged
+    xp = load_backend("cupy" if on_cuda else "numpy").xp
+    return asarray(xp.from_dlpack(x), device=device, copy=copy)
 
 
 @primitive(x=lambda xp, g, k: xp.tril(g, k=k))

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.arguments import axis_of, variable
+from autograd_gpu.ops.exponentials import logaddexp
+from autograd_gpu.ops.indexing import take_along_axis
+from autograd_gpu.ops.joining import concat
 from autograd_gpu.ops.reductions import wide
+from autograd_gpu.ops.shape import moveaxis
 from autograd_gpu.primitive import primitive
+from autograd_gpu.variable import Variable
 
 
 def _axis(x: Array, axis: int | None) -> int:
@@ -90,3 +96,59 @@ def cumulative_prod(
     else:
         y = x.cumprod(axis, multiplying)
     return y if multiplying is dtype else y.astype(x.dtype)
+
+
+@primitive()
+def best_before(xp: Namespace, x: Array, *, largest: bool) -> Array:
+    """For each element along the last axis the index of the extreme one up to it, the first of
+    equal ones; found in log2(n) steps of doubling length."""
+    n = x.shape[-1]
+    index = xp.broadcast_to(xp.arange(n), x.shape)
+    step = 1
+    while step < n:
+        before, after = x[..., :-step], x[..., step:]
+        better = (before >= after) if largest else (before <= after)
+        better = better | (before != before)  # NaN stays
+        rest = xp.where(better, index[..., :-step], index[..., step:])
+        index = xp.concat([index[..., :step], rest], axis=-1)
+        x = xp.concat([x[..., :step], xp.where(better, before, after)], axis=-1)
+        step *= 2
+    return index
+
+
+def _extreme_so_far(op: str, x: Any, axis: int | None, largest: bool) -> Variable:
+    x = variable(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"{op}: axis is needed for an array that is not 1-d")
+    axis = axis_of(op, axis or 0, x.ndim)
+    rows = moveaxis(x, axis, -1)
+    return moveaxis(take_along_axis(rows, best_before(rows, largest)), -1, axis)
+
+
+def cumulative_max(x: Any, /, axis: int | None = None) -> Variable:
+    """The largest element up to each one; the first of equal ones gets the gradient.
+
+    >>> cumulative_max(Variable([1.0, 3.0, 2.0])).tolist()
+    [1.0, 3.0, 3.0]
+    """
+    return _extreme_so_far("cumulative_max", x, axis, True)
+
+
+def cumulative_min(x: Any, /, axis: int | None = None) -> Variable:
+    """The smallest element up to each one; the first of equal ones gets the gradient."""
+    return _extreme_so_far("cumulative_min", x, axis, False)
+
+
+def logcumsumexp(x: Any, /, axis: int | None = None) -> Variable:
+    """log(cumulative_sum(exp(x))), without overflow, in log2(n) steps of doubling length."""
+    x = variable(x)
+    if axis is None and x.ndim != 1:
+        raise ValueError("logcumsumexp: axis is needed for an array that is not 1-d")
+    axis = axis_of("logcumsumexp", axis or 0, x.ndim)
+    y = moveaxis(x, axis, -1)
+    step = 1
+    while step < y.shape[-1]:
+        rest = logaddexp(y[..., :-step], y[..., step:])
+        y = concat([y[..., :step], rest], axis=-1)
+        step *= 2
+    return moveaxis(y, -1, axis)

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.primitive import primitive
 
@@ -72,13 +73,8 @@ def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.logaddexp(a, b)
 
 
-@primitive(x=lambda xp, g, y: g * xp.conj(y * (1 - y)))
-def sigmoid(xp: Namespace, x: Array) -> Array:
-    """1 / (1 + exp(-x)), accurate also where it is tiny.
-
-    >>> sigmoid(Variable([0.0, 100.0]))
-    Variable(array([0.5, 1. ], dtype=float32))
-    """
+@kernel
+def sigmoid_value(xp: Namespace, x: Array) -> Array:
     if x.dtype.kind == "c":
         return 1 / (1 + xp.exp(-x))
     largest = _largest_exponent(x.dtype)
@@ -92,6 +88,21 @@ def sigmoid(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, sigmoid, x)
 
 
+@kernel
+def sigmoid_gradient(xp: Namespace, g: Any, y: Any) -> Any:
+    return g * xp.conj(y * (1 - y))
+
+
+@primitive(x=sigmoid_gradient)
+def sigmoid(xp: Namespace, x: Array) -> Array:
+    """1 / (1 + exp(-x)), accurate also where it is tiny.
+
+    >>> sigmoid(Variable([0.0, 100.0]))
+    Variable(array([0.5, 1. ], dtype=float32))
+    """
+    return sigmoid_value(xp, x)
+
+
 def require_real(x: Array) -> None:
     """Refuse complex numbers where a function goes by their order or size."""
     if x.dtype.kind == "c":
@@ -103,15 +114,35 @@ def _largest_exponent(dtype: Any) -> float:
     return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, sigmoid, x))
-def softplus(xp: Namespace, x: Array) -> Array:
-    """log(1 + exp(x)) of real x, without overflow."""
-    require_real(x)
+@kernel
+def softplus_value(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), x)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, sigmoid, -x))
+@kernel
+def softplus_gradient(xp: Namespace, g: Any, x: Any) -> Any:
+    return g * call(xp, sigmoid, x)
+
+
+@primitive(x=softplus_gradient)
+def softplus(xp: Namespace, x: Array) -> Array:
+    """log(1 + exp(x)) of real x, without overflow."""
+    require_real(x)
+    return softplus_value(xp, x)
+
+
+@kernel
+def logsigmoid_value(xp: Namespace, x: Array) -> Array:
+    return blockwise(xp, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), x)
+
+
+@kernel
+def logsigmoid_gradient(xp: Namespace, g: Any, x: Any) -> Any:
+    return g * call(xp, sigmoid, -x)
+
+
+@primitive(x=logsigmoid_gradient)
 def logsigmoid(xp: Namespace, x: Array) -> Array:
     """log(sigmoid(x)) of real x, without overflow."""
     require_real(x)
-    return blockwise(xp, lambda x: xp.minimum(x, 0) - xp.log1p(xp.exp(-xp.abs(x))), x)
+    return logsigmoid_value(xp, x)

@@ -7,7 +7,7 @@ indices out of range wrap around silently.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from autograd_gpu.backend import (
     BACKENDS,
@@ -19,6 +19,7 @@ from autograd_gpu.backend import (
     find_backend,
 )
 from autograd_gpu.modes import recording
+from autograd_gpu.ops.debug import active, check_index
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -85,6 +86,8 @@ def is_basic(index: Any) -> bool:
 @primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape))
 def getitem_(xp: Namespace, x: Array, *, index: Any) -> Array:
     """`getitem` with a normal index."""
+    if active:
+        check_index("getitem", x, x.shape, index)
     return x[index]
 
 
@@ -107,6 +110,8 @@ def getitem(x: Any, index: Any) -> Variable:
 @primitive(x=lambda g, index: g[index])
 def scatter_add_(xp: Namespace, x: Array, *, index: Any, shape: tuple[int, ...]) -> Array:
     """`scatter_add` with a normal index."""
+    if active:
+        check_index("scatter_add", x, shape, index)
     return xp.scatter_add(x, index, shape)
 
 
@@ -164,6 +169,8 @@ def _last_writes(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
 )
 def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
     """`set_at` with a normal index."""
+    if active:
+        check_index("set_at", x, x.shape, index)
     out = x.copy()
     xp.assign(out, index, v)
     return out
@@ -184,6 +191,9 @@ def set_at(x: Any, index: Any, v: Any) -> Variable:
 @primitive(x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis))
 def take_(xp: Namespace, x: Array, indices: Array, *, axis: int | None = None) -> Array:
     """`take` with an array of indices."""
+    if active:
+        shape = (x.size,) if axis is None else x.shape[axis:][:1]
+        check_index("take", x, shape, indices)
     return x.take(indices, axis)
 
 
@@ -199,7 +209,7 @@ def _take_x(
     return xp.scatter_add(g, (*(slice(None),) * axis, indices) if axis else indices, x_shape)
 
 
-def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
+def take(x: Any, indices: Any, /, axis: int | None = None) -> Variable:
     """The elements of `x` at `indices` along `axis`, or of the flat array without one.
 
     Raises IndexError for an index out of range (on CuPy these wrap around).
@@ -214,7 +224,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Variable:
     return take_(x, indices, axis)
 
 
-def take_along_axis(x: Any, indices: Any, axis: int = -1) -> Variable:
+def take_along_axis(x: Any, indices: Any, /, axis: int = -1) -> Variable:
     """`x[..., indices[..., i], ...]` along `axis` for each position on the other axes.
 
     `indices` has as many axes as `x`, and broadcasts against it on all but `axis`.  What argsort
@@ -273,7 +283,9 @@ def sort_(
     return xp.sort(x, axis=axis, descending=descending, stable=stable)
 
 
-def sort(x: Any, axis: int | None = -1, descending: bool = False, stable: bool = True) -> Variable:
+def sort(
+    x: Any, /, axis: int | None = -1, descending: bool = False, stable: bool = True
+) -> Variable:
     """`x` sorted along `axis`, or flat for None.  The gradient of an element goes to where it came
     from.
 
@@ -313,18 +325,60 @@ def unique_values(xp: Namespace, x: Array) -> Array:
 
 
 @primitive(outputs=True)
-def unique_counts(xp: Namespace, x: Array) -> tuple[Array, ...]:
+def unique_counts_(xp: Namespace, x: Array) -> tuple[Array, ...]:
     """The distinct elements, and how often each occurs."""
     return tuple(xp.unique_counts(x))
 
 
 @primitive(outputs=True)
-def unique_inverse(xp: Namespace, x: Array) -> tuple[Array, ...]:
+def unique_inverse_(xp: Namespace, x: Array) -> tuple[Array, ...]:
     """The distinct elements, and for each element of `x` which of them it is."""
     return tuple(xp.unique_inverse(x))
 
 
 @primitive(outputs=True)
-def unique_all(xp: Namespace, x: Array) -> tuple[Array, ...]:
+def unique_all_(xp: Namespace, x: Array) -> tuple[Array, ...]:
     """The distinct elements, their first indices, the inverse and the counts."""
     return tuple(xp.unique_all(x))
+
+
+class UniqueAll(NamedTuple):
+    """What `unique_all` returns."""
+
+    values: Variable
+    indices: Variable
+    inverse_indices: Variable
+    counts: Variable
+
+
+class UniqueCounts(NamedTuple):
+    """What `unique_counts` returns."""
+
+    values: Variable
+    counts: Variable
+
+
+class UniqueInverse(NamedTuple):
+    """What `unique_inverse` returns."""
+
+    values: Variable
+    inverse_indices: Variable
+
+
+def unique_all(x: Any, /) -> UniqueAll:
+    """The distinct elements, their first indices, the inverse and the counts.
+
+    >>> unique_all(Variable([3.0, 1.0, 3.0])).counts.tolist()
+    [1, 2]
+    """
+    return UniqueAll(*unique_all_(x))
+
+
+def unique_counts(x: Any, /) -> UniqueCounts:
+    """The distinct elements, and how often each occurs."""
+    return UniqueCounts(*unique_counts_(x))
+
+
+def unique_inverse(x: Any, /) -> UniqueInverse:
+    """The distinct elements, and for each element of `x` which of them it is."""
+    return UniqueInverse(*unique_inverse_(x))

@@ -113,7 +113,7 @@ def unstack_(xp: Namespace, x: Array, *, axis: int = 0) -> tuple[Array, ...]:
     return tuple([x[(*lead, i)] for i in range(x.shape[len(lead)])])
 
 
-def unstack(x: Any, axis: int = 0) -> tuple[Variable, ...]:
+def unstack(x: Any, /, axis: int = 0) -> tuple[Variable, ...]:
     """The arrays along `axis`, without it.
 
     >>> a, b = unstack(Variable([1.0, 2.0]))

@@ -15,14 +15,19 @@ R = TypeVar("R")
 
 
 def kernel(general: Callable[P, R]) -> Callable[P, R]:
-    """`general(xp, ...)`, or the function of that name in `xp`, which is called without `xp`."""
+    """`general(xp, ...)`, or the function of that name in `xp`, which is called without `xp`.
+
+    Where that returns NotImplemented, as for a dtype that it does not know, `general` it is.
+    """
     name = general.__name__
 
     @wraps(general)
     def call(*args: Any, **kwargs: Any) -> Any:
         own = getattr(args[0], name, None)
-        if own is None:
-            return general(*args, **kwargs)
-        return own(*args[1:], **kwargs)
+        if own is not None:
+            result = own(*args[1:], **kwargs)
+            if result is not NotImplemented:
+                return result
+        return general(*args, **kwargs)
 
     return call

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.debug import active
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.primitive import primitive
 
@@ -22,6 +23,7 @@ def _linear_bias(xp: Namespace, g: Any) -> Any:
 
 
 @primitive(
+    cast="narrowed",
     x=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=_linear_weight,
     bias=_linear_bias,
@@ -41,8 +43,10 @@ def linear(xp: Namespace, x: Array, weight: Array, bias: Array | None = None) ->
 def check_indices(xp: Namespace, indices: Array, size: int) -> None:
     """Raise IndexError where an index is not in [0, size).
 
-    Backends for which that means to wait for the device leave it out, as this form does.
+    Where that means to wait for the device it is left to `debug_indices`, as this form does.
     """
+    for report in active:
+        report.add("indices", indices, 0, size)
 
 
 def _embedding_weight(
@@ -76,7 +80,7 @@ def _layer_norm(
     return layer_norm_gradients(xp, g, x, weight, aux, every, count=count, eps=eps)[: len(needs)]
 
 
-@primitive(aux=True, operands=_layer_norm)
+@primitive(aux=True, cast="widened", operands=_layer_norm)
 def layer_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Any]:
     """The first operand normalised over its last `count` axes, times the second, plus the third.
 

@@ -15,6 +15,7 @@ def _squared_error(xp: Namespace, g: Any, x: Any, target: Any, reduction: str) -
 
 
 @primitive(
+    cast="widened",
     x=_squared_error,
     target=lambda xp, g, x, target, reduction: _squared_error(xp, g, target, x, reduction),
 )

@@ -42,7 +42,7 @@ def _matmul_b(xp: Namespace, g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     return xp.matmul(a.T if a.ndim == 2 else a.swapaxes(-1, -2), g)
 
 
-@primitive(a=_matmul_a, b=_matmul_b)
+@primitive(cast="narrowed", a=_matmul_a, b=_matmul_b)
 def matmul(xp: Namespace, a: Array, b: Array) -> Array:
     """The matrix product [..., M, K] @ [..., K, N], batch axes broadcasting.
 
@@ -55,7 +55,7 @@ def matmul(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.matmul(a, b)
 
 
-def vecdot(x1: Any, x2: Any, axis: int = -1) -> Variable:
+def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Variable:
     """The sum of `conj(x1) * x2` over `axis`, broadcasting.
 
     >>> vecdot(Variable([1.0, 2.0]), Variable([3.0, 4.0]))
@@ -76,7 +76,7 @@ def reshape_last(x: Variable, n: int) -> Variable:
     return reshape(x, x.shape[: x.ndim - n])
 
 
-def tensordot(x1: Any, x2: Any, axes: int | Sequence[Any] = 2) -> Variable:
+def tensordot(x1: Any, x2: Any, /, axes: int | Sequence[Any] = 2) -> Variable:
     """The sum of products over axes of both: the last `axes` of `x1` with the first of `x2`, or the
     pairs that two sequences of axes name.
 

@@ -55,7 +55,9 @@ METHODS = (
     "conj",
     "cpu",
     "cuda",
+    "cumulative_prod",
     "cumulative_sum",
+    "diagonal",
     "dot",
     "flatten",
     "max",
@@ -63,9 +65,11 @@ METHODS = (
     "min",
     "nonzero",
     "prod",
+    "ptp",
     "ravel",
     "repeat",
     "round",
+    "searchsorted",
     "sort",
     "squeeze",
     "std",
@@ -73,6 +77,8 @@ METHODS = (
     "swapaxes",
     "take",
     "to",
+    "to_device",
+    "trace",
     "var",
 )
 
@@ -92,6 +98,28 @@ def reshape(self: Variable, *shape: Any, **keywords: Any) -> Variable:
 def transpose(self: Variable, *axes: Any) -> Variable:
     """Axes permuted: reversed by default, or in the given order."""
     return ops.permute_dims(self, _one_or_many(axes) if axes and axes != (None,) else None)
+
+
+def cumsum(self: Variable, axis: int | None = None, dtype: Any = None) -> Variable:
+    """Running sums along `axis`, or of the flat array without one."""
+    x = ops.ravel(self) if axis is None else self
+    return ops.cumulative_sum(x, axis or 0, dtype)
+
+
+def cumprod(self: Variable, axis: int | None = None, dtype: Any = None) -> Variable:
+    """Running products along `axis`, or of the flat array without one."""
+    x = ops.ravel(self) if axis is None else self
+    return ops.cumulative_prod(x, axis or 0, dtype)
+
+
+def compress(self: Variable, condition: Any, axis: int | None = None) -> Variable:
+    """The slices along `axis` for which the condition holds."""
+    return ops.compress(condition, self, axis)
+
+
+def copy(self: Variable) -> Variable:
+    """A copy that is connected to this Variable in the graph."""
+    return ops.asarray(self, copy=True)
 
 
 def _one_or_many(values: tuple[Any, ...]) -> Any:
@@ -125,6 +153,11 @@ def _bind() -> None:
         "__setitem__": ops.setitem,
         "__iter__": iterate,
         "backward": engine.backward,
+        "compress": compress,
+        "conjugate": ops.conj,
+        "copy": copy,
+        "cumprod": cumprod,
+        "cumsum": cumsum,
         "reshape": reshape,
         "transpose": transpose,
         "T": property(ops.permute_dims, doc="The array with its axes reversed."),

@@ -232,7 +232,7 @@ def repeat_(xp: Namespace, x: Array, *, repeats: int, axis: int | None = None) -
     return x.repeat(repeats, axis)
 
 
-def repeat(x: Any, repeats: Any, axis: int | None = None) -> Variable:
+def repeat(x: Any, repeats: Any, /, axis: int | None = None) -> Variable:
     """Each element repeated along `axis`, or of the flat array without one.
 
     `repeats` is one count, or one for each element along the axis; an array of counts is read on

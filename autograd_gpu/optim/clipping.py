@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
-from autograd_gpu.backend import backend_of
+from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.variable import Variable
 
 
-def clip_grad_norm_(params: Iterable[Variable] | Variable, max_norm: float) -> Any:
+def clip_grad_norm_(
+    params: Iterable[Variable] | Variable, max_norm: float, norm_type: float = 2.0
+) -> Any:
     """Scale all gradients such that their norm, taken together, is at most `max_norm`.
 
-    Returns the norm before, a 0-d array; nothing waits for the device.
+    `norm_type` is p for the p-norm, or infinity.  Returns the norm before, a 0-d array; nothing
+    waits for the device.
 
     >>> x = Variable([3.0, 4.0], requires_grad=True)
     >>> x.backward(Variable([3.0, 4.0]))
     >>> clip_grad_norm_([x], 1.0)
     array(5., dtype=float32)
     """
+    if not norm_type > 0:
+        raise ValueError(f"clip_grad_norm_: norm_type={norm_type} must be positive")
     variables = [params] if isinstance(params, Variable) else list(params)
-    grads = [x.grad for x in variables if x.grad is not None]
+    grads = [x.grad for x in variables if x.grad is not None and x.grad.size]
     if not grads:
         return 0.0
     backend = backend_of(grads[0])
     xp = backend.xp
-    squares = [xp.sum(xp.real(g * xp.conj(g))) for g in grads]
-    norm = backend.asarray(xp.sqrt(sum(squares)))
+    parts = [_power_sum(xp, g, norm_type) for g in grads]
+    if norm_type == math.inf:
+        norm = backend.asarray(xp.max(xp.stack(parts)))
+    else:
+        norm = backend.asarray(sum(parts) ** (1 / norm_type))
     scale = xp.minimum(max_norm / (norm + 1e-6), 1.0)
     for x in variables:
         if x.grad is not None:
-            x.grad = x.grad * scale.astype(x.grad.dtype)
+            if backend.is_shared(x.grad):
+                x.grad = x.grad * scale.astype(x.grad.dtype)
+            else:
+                x.grad *= scale.astype(x.grad.dtype)
     return norm
+
+
+def _power_sum(xp: Any, g: Array, p: float) -> Array:
+    if g.dtype.itemsize == 2:  # squares of half types overflow soon
+        g = g.astype("float32")
+    if p == 2:
+        flat = g.reshape(-1)
+        return xp.real(xp.matmul(xp.conj(flat), flat))
+    sizes = xp.abs(g)
+    return xp.max(sizes) if p == math.inf else xp.sum(sizes**p)
 
 
 def clip_grad_value_(params: Iterable[Variable] | Variable, clip_value: float) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
@@ -75,15 +75,31 @@ class Optimizer:
             for x in group["params"]:
                 x.grad = None
 
-    def step(self) -> None:
-        """Change every parameter that has a gradient, in place."""
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change every parameter that has a gradient, in place.
+
+        Parameters in half types keep a copy in float32 in their state, the one that steps add to.
+        `closure`, if given, is called first, and what it returns is returned.
+        """
+        result = closure() if closure is not None else None
         for group in self.param_groups:
             for x in group["params"]:
                 if x.grad is not None:
                     state = self.state.get(x)
                     if state is None:
                         state = self.state[x] = {}
-                    self.update(x, x.grad, state, group)
+                    if x.value.dtype.itemsize == 2:
+                        self._update_master(x, x.grad, state, group)
+                    else:
+                        self.update(x, x.grad, state, group)
+        return result
+
+    def _update_master(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        # taken out of the state, so that it has one holder and is written in place
+        master = Variable(state.pop("master", None) if "master" in state else _wide(x.value))
+        self.update(master, grad, state, group)
+        x.value = master.value.astype(x.value.dtype)
+        state["master"] = master.value
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""
@@ -124,7 +140,7 @@ class Optimizer:
         params = list(self.parameters())
         self.state = {
             params[int(number)]: {
-                key: _like(value, params[int(number)].value) for key, value in state.items()
+                key: like(value, params[int(number)].value) for key, value in state.items()
             }
             for number, state in state_dict["state"].items()
         }
@@ -137,11 +153,16 @@ class Optimizer:
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
 
 
+def _wide(x: Array) -> Array:
+    return x.astype("float32")
+
+
 def _copied(value: Any) -> Any:
     return value.copy() if hasattr(value, "dtype") else value
 
 
-def _like(value: Any, parameter: Array) -> Any:
+def like(value: Any, parameter: Array) -> Any:
+    """A copy of an array on the backend and device of `parameter`; anything else as it is."""
     if not hasattr(value, "dtype"):
         return value
     source, target = backend_of(value), backend_of(parameter)

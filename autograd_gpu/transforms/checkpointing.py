@@ -20,6 +20,7 @@ from autograd_gpu.graph import (
     reconnected,
 )
 from autograd_gpu.modes import enable_grad, recording
+from autograd_gpu.precision import casting
 from autograd_gpu.random import default_generator
 from autograd_gpu.transforms.tree import Alias, alias, tree_leaves, tree_like, tree_map
 from autograd_gpu.variable import Variable
@@ -57,6 +58,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     node.edges = (*edges, *captured)
     node.call = (f, tree_map(lambda _: 0, call), kept)  # the structure, and the leaves
     node.captured = captured
+    node.casting = casting.get()
     node.drawn = drawn if drawn != generator.state_dict() else None
     leaves = tree_leaves(structure)
     values = [x.value for x, needed in zip(leaves, needs, strict=True) if needed]
@@ -106,7 +108,7 @@ def _opened(kept: list[Any], edges: Sequence[Node | None], *, create_graph: bool
 class CheckpointNode(FunctionNode):
     """The node of a checkpointed call: its edges lead to the arguments and to what was captured."""
 
-    __slots__ = ("call", "captured", "count", "drawn")
+    __slots__ = ("call", "captured", "casting", "count", "drawn")
 
     label = "checkpoint"
     call: Any
@@ -115,6 +117,8 @@ class CheckpointNode(FunctionNode):
     count: int
     # Where the default generator was, if the function drew from it.
     drawn: dict[str, Any] | None
+    # What `autocast` said.
+    casting: Any
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return tuple(
@@ -134,7 +138,7 @@ class CheckpointNode(FunctionNode):
         n = len(values)
         opened = _opened(values, self.edges[:n], create_graph=create_graph)
         args, kwargs = tree_like(call, opened)
-        with enable_grad(), _random_numbers_from(self.drawn):
+        with enable_grad(), _random_numbers_from(self.drawn), _autocast(self.casting):
             outputs = _outputs(f(*args, **kwargs))
         if len(outputs) != self.count:
             raise RuntimeError(
@@ -159,6 +163,15 @@ class CheckpointNode(FunctionNode):
         for i, x in zip(wanted, found, strict=True):
             results[i] = x
         return results
+
+
+@contextmanager
+def _autocast(dtype: Any) -> Iterator[None]:
+    token = casting.set(dtype)
+    try:
+        yield
+    finally:
+        casting.reset(token)
 
 
 @contextmanager

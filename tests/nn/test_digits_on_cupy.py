@@ -1,4 +1,4 @@
-"""The training step of examples/train_digits.py on CuPy: no waits, and no more launches than now."""
+"""The training step of examples/train_digits.py on CuPy: no waits, no more launches than now."""
 
 import importlib.util
 import sys
@@ -17,8 +17,8 @@ pytestmark = pytest.mark.skipif(
 )
 
 # Lower these where a change lowers the counts.
-LAUNCHES = 1000
-GEMMS = 100
+LAUNCHES = 196
+GEMMS = 11
 
 
 @pytest.fixture
@@ -63,5 +63,4 @@ def test_a_training_step_waits_for_nothing(digits):
                 loss = step()
     assert loss.item() < first
     assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
-    print(Counter(c.kernels))
     assert (c.launches // 3, len(c.blas) // 3) == (LAUNCHES, GEMMS), str(Counter(c.kernels))

@@ -4,10 +4,10 @@ from itertools import product
 
 import numpy as np
 import pytest
+from parity import compare, normal, torch
 
 import autograd_gpu as ag
 import autograd_gpu.nn.functional as F
-from parity import compare, normal, torch
 
 TF = torch.nn.functional
 pytestmark = pytest.mark.filterwarnings(

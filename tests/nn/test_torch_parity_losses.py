@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from parity import compare, normal, torch
 
 import autograd_gpu as ag
 import autograd_gpu.nn.functional as F
-from parity import compare, normal, torch
 
 TF = torch.nn.functional
 REDUCTIONS = ["mean", "sum", "none"]

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from parity import compare, normal, torch
 
 import autograd_gpu as ag
 import autograd_gpu.nn.functional as F
-from parity import compare, normal, torch
 
 TF = torch.nn.functional
 pytestmark = pytest.mark.filterwarnings("ignore:Using padding='same'")
@@ -202,7 +202,7 @@ REFUSED = [
     (lambda: F.interpolate(X, 3, align_corners=True), "knows no align_corners"),
     (lambda: F.interpolate(X, scale_factor=0.1), "leaves nothing"),
     (lambda: F.interpolate(X, scale_factor=-1.0), "positive number"),
-    (lambda: F.pixel_shuffle(X, 2), "multiple of 2²"),
+    (lambda: F.pixel_shuffle(X, 2), "a multiple of 2²"),
 ]
 
 

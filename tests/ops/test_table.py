@@ -31,7 +31,10 @@ def backend(request):
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.
-ELSEWHERE = ("classification", "convolution", "ctc", "dropout", "layers", "losses", "pooling")
+ELSEWHERE = (
+    "classification", "convolution", "ctc", "dropout", "layers", "losses", "normalization",
+    "pooling", "recurrent",
+)  # fmt: skip
 
 
 def test_every_primitive_has_samples():
@@ -61,7 +64,7 @@ def test_value(name, sample, backend):
 
 
 @samples(lambda name, sample: sample.check and differentiable(name, sample))
-def test_derivatives_match_central_differences(name, sample):
+def test_derivatives_match_central_differences(name, sample, record_property):
     needs = differentiable(name, sample)
     numpy = load_backend("numpy")
 
@@ -76,10 +79,11 @@ def test_derivatives_match_central_differences(name, sample):
     grad_check(f, given)
     if sample.second:
         grad_check(f, given, order=2)
+    record_property("proofs", 1 + sample.second)
 
 
 @samples(differentiable)
-def test_gradients_have_dtype_and_shape_of_operands(name, sample, backend):
+def test_gradients_have_dtype_and_shape_of_operands(name, sample, backend, record_property):
     needs = differentiable(name, sample)
     reference = derivatives(name, sample, sample.operands, needs, load_backend("numpy"))
     for dtype in ("float64", *sample.dtypes):
@@ -97,10 +101,13 @@ def test_gradients_have_dtype_and_shape_of_operands(name, sample, backend):
             assert type(found[i].value) is backend.array_type
             if sample.check:
                 close(found[i].numpy(), reference[i].numpy(), TOLERANCE.get(dtype, 1e-9))
+                record_property("proofs", 1)
 
 
 @samples(lambda name, s: differentiable(name, s) and not PRIMITIVES[name].variadic)
-def test_only_needed_gradients_are_computed_and_only_what_they_need_is_saved(name, sample):
+def test_only_needed_gradients_are_computed_and_only_what_they_need_is_saved(
+    name, sample, record_property
+):
     primitive = PRIMITIVES[name]
     needs = differentiable(name, sample)
     numpy = load_backend("numpy")
@@ -110,6 +117,7 @@ def test_only_needed_gradients_are_computed_and_only_what_they_need_is_saved(nam
         alone = derivatives(name, sample, sample.operands, [i], numpy)
         if alone[i] is not None:
             close(alone[i].numpy(), together[i].numpy())
+            record_property("proofs", 1)
         ys, _ = run(name, sample, sample.operands, [i], numpy)
         node = next(y.grad_fn for y in ys if y.grad_fn is not None)
         node = node.edges[0] if primitive.outputs else node
@@ -119,9 +127,10 @@ def test_only_needed_gradients_are_computed_and_only_what_they_need_is_saved(nam
 
 
 @samples(lambda name, sample: sample.gradients is not None)
-def test_documented_values(name, sample, backend):
+def test_documented_values(name, sample, backend, record_property):
     needs = differentiable(name, sample)
     assert needs == [i for i, g in enumerate(sample.gradients) if g is not None]
     found = derivatives(name, sample, sample.operands, needs, backend, ones=True)
     for i in needs:
         close(found[i].numpy(), sample.gradients[i], 1e-12)
+        record_property("proofs", 1)

@@ -43,6 +43,7 @@ from autograd_gpu.nn.functional.layers import (
     dropout2d as dropout2d,
     embedding as embedding,
     group_norm as group_norm,
+    instance_norm as instance_norm,
     layer_norm as layer_norm,
     linear as linear,
     one_hot as one_hot,

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
-from autograd_gpu.values import as_value
+from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
-
 
 _MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
@@ -41,7 +40,7 @@ def as_raw(x: Any, like: Any) -> Array:
     """`x`, also a list, as a raw array beside `like`."""
     x = raw(x)
     if isinstance(x, (list, tuple, bool, int, float)) and not hasattr(x, "dtype"):
-        return backend_near(like).asarray(x)
+        return from_python(x, backend=backend_near(like))
     return as_value(x)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_sizes, shape_of
+from autograd_gpu.precision import casting, narrowed
 from autograd_gpu.variable import Variable
 
 Size = tuple[int, ...]
@@ -209,7 +210,11 @@ def _transposed(
         dilation=dilations,
         groups=groups,
     )
-    return y if bias is None else y + ops.reshape(bias, (-1, *[1] * d))
+    if bias is None:
+        return y
+    if casting.get() is not None:
+        (bias,) = narrowed((bias,))
+    return y + ops.reshape(bias, (-1, *[1] * d))
 
 
 def _check(

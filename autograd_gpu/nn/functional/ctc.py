@@ -37,8 +37,8 @@ def ctc_loss(
     zero_infinity
         Whether sequences too short for their target give 0, and not infinity.
 
-    >>> ctc_loss(log_softmax(zeros((3, 1, 2))), [[1]], [3], [1]).tolist()
-    0.28768211603164673
+    >>> float(round(ctc_loss(log_softmax(zeros((3, 1, 2))), [[1]], [3], [1]), 5).item())
+    0.28768...
     """
     op = "ctc_loss"
     check_reduction(op, reduction)

@@ -8,9 +8,11 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, check_equal_shapes, shape_of
 from autograd_gpu.nn.functional.losses import check_reduction, operand, reduced
+from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
 
+@in_float32
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Variable:
     """x1 · x2 over their norms along `dim`, each at least `eps`; the shapes broadcast.
 
@@ -31,17 +33,19 @@ def _norm(x: Variable, dim: int, eps: float) -> Variable:
     return ops.where(small, eps, ops.sqrt(ops.where(small, 1, squares)))
 
 
+@in_float32
 def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Variable:
     """`x` over its p-norm along `dim`, which counts as at least `eps`."""
     x = ops.asarray(x)
     if p == 2:
         norm = ops.expand_dims(_norm(x, dim, eps), axis=dim)
     else:
-        total = ops.sum_(ops.abs_(x) ** p, axis=dim, keepdims=True)
+        total: Any = ops.sum_(ops.abs_(x) ** p, axis=dim, keepdims=True)
         norm = ops.maximum(total ** (1 / p), eps)
-    return x / norm
+    return ops.divide(x, norm)
 
 
+@in_float32
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6) -> Variable:
     """The p-norm of x1 - x2 + eps along the last axis."""
     d = ops.abs_(ops.subtract(x1, x2) + eps)
@@ -50,6 +54,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6) -> Va
     return ops.sum_(d**p, axis=-1) ** (1 / p)
 
 
+@in_float32
 def cosine_embedding_loss(
     x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Variable:
@@ -75,6 +80,7 @@ def cosine_embedding_loss(
     return reduced(ops.where(target == 1, 1 - cosine, ops.where(target == -1, apart, 0)), reduction)
 
 
+@in_float32
 def hinge_embedding_loss(
     x: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
 ) -> Variable:
@@ -88,6 +94,7 @@ def hinge_embedding_loss(
     )  # fmt: skip
 
 
+@in_float32
 def margin_ranking_loss(
     x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
 ) -> Variable:
@@ -99,6 +106,7 @@ def margin_ranking_loss(
     )  # fmt: skip
 
 
+@in_float32
 def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """log(1 + exp(-target · x)), for targets 1 and -1."""
     check_reduction("soft_margin_loss", reduction)
@@ -106,6 +114,7 @@ def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     return reduced(ops.softplus(-(ops.asarray(x) * operand(target, x))), reduction)
 
 
+@in_float32
 def multi_margin_loss(
     x: Any, target: Any, p: int = 1, margin: float = 1.0, reduction: str = "mean"
 ) -> Variable:
@@ -128,6 +137,7 @@ def multi_margin_loss(
     return reduced((ops.sum_(loss, axis=1) - margin**p) / x.shape[1], reduction)
 
 
+@in_float32
 def triplet_margin_loss(
     anchor: Any,
     positive: Any,
@@ -153,6 +163,7 @@ def triplet_margin_loss(
     return reduced(ops.relu(near - apart + margin), reduction)
 
 
+@in_float32
 def gaussian_nll_loss(
     x: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Variable:
@@ -169,6 +180,7 @@ def gaussian_nll_loss(
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@in_float32
 def poisson_nll_loss(
     x: Any, target: Any, log_input: bool = True, eps: float = 1e-8, reduction: str = "mean"
 ) -> Variable:

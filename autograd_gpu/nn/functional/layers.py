@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
+from autograd_gpu.ops.normalization import channel_statistics
+from autograd_gpu.precision import casting
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -94,10 +97,13 @@ def group_norm(
 ) -> Variable:
     """Layer norm over groups of the channels of `x` [N, C, ...]; `weight` and `bias` are [C]."""
     shape = shape_of(x)
-    if len(shape) < 2 or shape[1] % num_groups:
+    if len(shape) < 2 or num_groups < 1 or shape[1] % num_groups:
         raise ValueError(
             f"group_norm: x {list(shape)} must have a multiple of {num_groups} channels"
         )
+    for name, operand in (("weight", weight), ("bias", bias)):
+        if operand is not None and shape_of(operand) != shape[1:2]:
+            raise ValueError(f"group_norm: {name} {list(shape_of(operand))} must be [{shape[1]}]")
     y = ops.layer_norm([ops.reshape(x, (shape[0], num_groups, -1))], 1, eps)
     return _per_channel(ops.reshape(y, shape), weight, bias)
 
@@ -110,11 +116,11 @@ def rms_norm(
     shape = shape_of(x)
     if not normal or shape[len(shape) - len(normal) :] != normal:
         raise ValueError(f"rms_norm: x {list(shape)} must end in {list(normal)}")
-    axes = tuple(range(-len(normal), 0))
+    if weight is not None and shape_of(weight) != normal:
+        raise ValueError(f"rms_norm: weight {list(shape_of(weight))} must be {list(normal)}")
     if eps is None:
-        eps = float(backend_near(x).xp.finfo(raw(x).dtype).eps)
-    y = ops.divide(x, ops.sqrt(ops.mean(ops.square(x), axis=axes, keepdims=True) + eps))
-    return y if weight is None else ops.multiply(y, weight)
+        eps = float(backend_near(x).xp.finfo(ops.asarray(x).dtype).eps)
+    return ops.rms_norm([x] if weight is None else [x, weight], len(normal), eps)
 
 
 def batch_norm(
@@ -135,24 +141,65 @@ def batch_norm(
     shape = shape_of(x)
     if len(shape) < 2:
         raise ValueError(f"batch_norm: x must be [N, C, ...], not {list(shape)}")
-    axes = (0, *range(2, len(shape)))
-    if training or running_mean is None:
-        n = 1
-        for axis in axes:
-            n *= shape[axis]
-        if training and n < 2:
-            raise ValueError(f"batch_norm: x {list(shape)} has one value per channel, no variance")
-        mean = ops.mean(x, axis=axes, keepdims=True)
-        centred = x - mean
-        variance = ops.mean(centred * centred, axis=axes, keepdims=True)
-        if training and running_mean is not None:
-            _move(running_mean, mean.value.reshape(-1), momentum)
-            _move(running_var, variance.value.reshape(-1) * (n / (n - 1)), momentum)
-    else:
-        columns = (1, -1, *[1] * (len(shape) - 2))
-        centred = x - raw(running_mean).reshape(columns)
-        variance = raw(running_var).reshape(columns)
-    return _per_channel(centred * (1 / ops.sqrt(variance + eps)), weight, bias)
+    for name, operand in (
+        ("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
+        ("bias", bias),
+    ):  # fmt: skip
+        if operand is not None and shape_of(operand) != shape[1:2]:
+            raise ValueError(
+                f"batch_norm: {name} {list(shape_of(operand))} must be [{shape[1]}] for x "
+                f"{list(shape)}"
+            )
+    if not training and running_mean is not None:
+        columns = (-1, *[1] * (len(shape) - 2))
+        scale: Any = 1 / backend_near(x).xp.sqrt(raw(running_var) + eps)
+        shift = -raw(running_mean)
+        if weight is None:
+            shift = shift * scale
+        else:
+            scale = ops.multiply(weight, scale)
+            shift = shift * scale
+        if bias is not None:
+            shift = shift + bias
+        return ops.add(ops.reshape(scale, columns) * x, ops.reshape(shift, columns))
+    x = ops.asarray(x)
+    if x.dtype.itemsize == 2:  # sums of squares need more
+        wide = ops.astype(x, "float32")
+        y = batch_norm(wide, running_mean, running_var, weight, bias, training, momentum, eps)
+        return y if casting.get() is not None else ops.astype(y, x.dtype)
+    n = prod(shape) // max(1, shape[1])
+    if n < 1 or (training and n < 2):
+        raise ValueError(f"batch_norm: x {list(shape)} has {n} values per channel, no variance")
+    mean, variance = channel_statistics(backend_near(x).xp, x.value)
+    if training and running_mean is not None:
+        _move(running_mean, mean, momentum)
+        _move(running_var, variance * (n / (n - 1)), momentum)
+    if weight is None and bias is not None:
+        return _per_channel(ops.batch_norm([x], mean, variance, eps), None, bias)
+    operands = [operand for operand in (x, weight, bias) if operand is not None]
+    return ops.batch_norm(operands, mean, variance, eps)
+
+
+def instance_norm(
+    x: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
+    weight: Any = None,
+    bias: Any = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Variable:
+    """Every channel of every element of a batch [N, C, ...] normalised by itself.
+
+    Running statistics, as `batch_norm` has them, are not kept: ValueError where they are given.
+    """
+    shape = shape_of(x)
+    if running_mean is not None or running_var is not None or not use_input_stats:
+        raise ValueError("instance_norm: running statistics are not supported; use batch_norm")
+    if len(shape) < 3 or prod(shape[2:]) < 2:
+        raise ValueError(f"instance_norm: x {list(shape)} must be [N, C, ...], more than one each")
+    return group_norm(x, shape[1], weight, bias, eps)
 
 
 def _move(running: Any, new: Any, momentum: float) -> None:
@@ -246,6 +293,11 @@ def scaled_dot_product_attention(
     seen = _seen(scores, is_causal)
     if attn_mask is not None:
         mask = as_raw(attn_mask, q)
+        if not _broadcasts(mask.shape, scores.shape):
+            raise ValueError(
+                f"scaled_dot_product_attention: attn_mask {list(mask.shape)} does not broadcast to "
+                f"the scores {list(scores.shape)}"
+            )
         if mask.dtype.kind == "b":
             seen = mask if seen is None else seen & mask
         else:
@@ -254,6 +306,11 @@ def scaled_dot_product_attention(
             seen = open_ if seen is None else seen & open_
     p = ops.softmax(scores, axis=-1) if seen is None else ops.masked_softmax(scores, seen)
     return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
+
+
+def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
+    n = len(onto) - len(shape)
+    return n >= 0 and all(a in (1, b) for a, b in zip(shape, onto[n:], strict=True))
 
 
 def _seen(scores: Variable, is_causal: bool) -> Any:

@@ -18,6 +18,7 @@ from autograd_gpu.nn.functional.arguments import (
 )
 from autograd_gpu.ops.classification import label_rows
 from autograd_gpu.ops.layers import check_indices
+from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
 
@@ -73,6 +74,7 @@ def cross_entropy(
     return ops.reshape(loss, _label_shape(shape)) if reduction == "none" else loss
 
 
+@in_float32
 def nll_loss(
     log_probabilities: Any,
     target: Any,
@@ -103,6 +105,7 @@ def nll_loss(
     return ops.divide(ops.sum_(loss), xp.where(count == 0, math.nan, count))
 
 
+@in_float32
 def _soft_cross_entropy(
     logits: Any, target: Any, weight: Any, label_smoothing: float, reduction: str
 ) -> Variable:
@@ -118,6 +121,7 @@ def _soft_cross_entropy(
     return reduced(loss, reduction)
 
 
+@in_float32
 def binary_cross_entropy_with_logits(
     logits: Any,
     target: Any,
@@ -143,6 +147,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * operand(weight, logits), reduction)
 
 
+@in_float32
 def binary_cross_entropy(
     probabilities: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Variable:
@@ -168,6 +173,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     return ops.squared_error(x, target, reduction)
 
 
+@in_float32
 def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """The mean of abs(x - target)."""
     check_reduction("l1_loss", reduction)
@@ -175,6 +181,7 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     return reduced(ops.abs_(ops.subtract(x, target)), reduction)
 
 
+@in_float32
 def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Variable:
     """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2)."""
     check_reduction("huber_loss", reduction)
@@ -186,6 +193,7 @@ def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0)
     return reduced(bounded * (d - 0.5 * bounded), reduction)
 
 
+@in_float32
 def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1.0) -> Variable:
     """The Huber loss over `beta`, its delta; for beta 0 the same as `l1_loss`."""
     if beta == 0:
@@ -193,6 +201,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
     return ops.divide(huber_loss(x, target, reduction, beta), beta)
 
 
+@in_float32
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Variable:
     """target · (log(target) - x) for log-probabilities `x`; 0 where `target` is 0.
 

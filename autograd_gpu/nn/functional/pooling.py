@@ -168,9 +168,11 @@ def _avg_pool(
     if all(len(set(c)) == 1 for c in counts):
         return ops.multiply(total, 1 / prod(c[0] for c in counts))
     asarray = backend_near(x).asarray
+    inverse: Any = 1
     for axis, c in enumerate(counts):
-        factors = asarray([1 / n for n in c], total.dtype).reshape((-1, *[1] * (d - 1 - axis)))
-        inverse = factors if axis == 0 else inverse * factors
+        inverse = inverse * asarray([1 / n for n in c], total.dtype).reshape(
+            (-1, *[1] * (d - 1 - axis))
+        )
     return ops.multiply(total, inverse)
 
 
@@ -270,7 +272,7 @@ def _adaptive_max(op: str, d: int, x: Any, output_size: Any) -> Variable:
     xp = backend.xp
     lead = x.shape[:-d]
     # elements [out..., k...] of each window, by their place in the flat array
-    places = 0
+    places: Any = 0
     step = prod(extent)
     for axis, (n, out) in enumerate(zip(extent, sizes, strict=True)):
         step //= n

@@ -26,11 +26,11 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None 
     >>> pad(Variable([1.0, 2.0, 3.0]), (2, 1), "reflect").tolist()
     [3.0, 2.0, 1.0, 2.0, 3.0, 2.0]
     """
-    x = ops.asarray(x)
+    y = ops.asarray(x)
     widths = tuple(pad)
-    if len(widths) % 2 or len(widths) > 2 * x.ndim or not all(isinstance(w, int) for w in widths):
+    if len(widths) % 2 or len(widths) > 2 * y.ndim or not all(isinstance(w, int) for w in widths):
         raise ValueError(
-            f"pad: pairs of integers for at most {x.ndim} axes are needed, not {tuple(pad)!r}"
+            f"pad: pairs of integers for at most {y.ndim} axes are needed, not {tuple(pad)!r}"
         )
     if mode not in ("constant", "reflect", "replicate", "circular"):
         raise ValueError(
@@ -38,14 +38,14 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None 
         )
     if value is not None and mode != "constant":
         raise ValueError(f"pad: mode {mode!r} takes no value")
-    pairs = [(0, 0)] * (x.ndim - len(widths) // 2)
+    pairs = [(0, 0)] * (y.ndim - len(widths) // 2)
     pairs += [(widths[i], widths[i + 1]) for i in range(len(widths) - 2, -1, -2)]
-    for n, (before, after) in zip(x.shape, pairs, strict=True):
+    for n, (before, after) in zip(y.shape, pairs, strict=True):
         if n + before + after < 0:
             raise ValueError(f"pad: widths {before} and {after} cut more than an axis of {n} has")
     if mode == "constant":
-        return _constant(x, pairs, value or 0)
-    for axis, (n, (before, after)) in enumerate(zip(x.shape, pairs, strict=True)):
+        return _constant(y, pairs, value or 0)
+    for axis, (n, (before, after)) in enumerate(zip(y.shape, pairs, strict=True)):
         if before or after:
             most = {"reflect": n - 1, "circular": n, "replicate": math.inf}[mode]
             if max(before, after) > most or not n:
@@ -54,8 +54,8 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None 
                     f"not {before} and {after}"
                 )
             places = [_place(i, n, mode) for i in range(-before, n + after)]
-            x = ops.take(x, places, axis=axis)
-    return x
+            y = ops.take(y, places, axis=axis)
+    return y
 
 
 def _constant(x: Variable, pairs: list[tuple[int, int]], value: float) -> Variable:
@@ -99,27 +99,26 @@ def interpolate(
     >>> interpolate(reshape(arange(2.0), (1, 1, 2)), scale_factor=2).tolist()
     [[[0.0, 0.0, 1.0, 1.0]]]
     """
-    x = ops.asarray(x)
-    d = x.ndim - 2
+    y = ops.asarray(x)
+    d = y.ndim - 2
     linear = {"linear": 1, "bilinear": 2, "trilinear": 3}
     if mode != "nearest" and mode not in linear:
         raise ValueError(f"interpolate: mode is 'nearest' or one of {tuple(linear)}, not {mode!r}")
     if not 1 <= d <= 3 or linear.get(mode, d) != d:
-        raise ValueError(f"interpolate: x {list(x.shape)} has not the axes for mode {mode!r}")
+        raise ValueError(f"interpolate: x {list(y.shape)} has not the axes for mode {mode!r}")
     if mode == "nearest" and align_corners is not None:
         raise ValueError("interpolate: mode 'nearest' knows no align_corners")
     if (size is None) == (scale_factor is None):
         raise ValueError("interpolate: one of size and scale_factor is needed")
-    extent = x.shape[2:]
+    extent = y.shape[2:]
     if not min(extent):
-        raise ValueError(f"interpolate: x {list(x.shape)} has an empty axis")
+        raise ValueError(f"interpolate: x {list(y.shape)} has an empty axis")
     if size is not None:
         sizes = as_sizes("interpolate", "size", size, d)
         scales = [n / out for n, out in zip(extent, sizes, strict=True)]
     else:
-        factors = list(scale_factor) if isinstance(scale_factor, (tuple, list)) else [
-            scale_factor
-        ] * d  # fmt: skip
+        many = isinstance(scale_factor, (tuple, list))
+        factors: list[Any] = list(scale_factor) if many else [scale_factor] * d  # type: ignore[arg-type]
         if len(factors) != d or not all(f > 0 for f in factors):
             raise ValueError(
                 f"interpolate: scale_factor is a positive number or {d} of them, "
@@ -133,11 +132,11 @@ def interpolate(
         if n == out and scale == 1:
             continue
         if mode == "nearest":
-            x = ops.take(x, [min(int(i * scale), n - 1) for i in range(out)], axis=axis)
+            y = ops.take(y, [min(int(i * scale), n - 1) for i in range(out)], axis=axis)
         else:
             weights = _linear(n, out, scale, bool(align_corners))
-            x = along_axis(backend_near(x).asarray(weights, x.dtype), x, axis)
-    return x
+            y = along_axis(backend_near(y).asarray(weights, y.dtype), y, axis)
+    return y
 
 
 def _linear(n: int, out: int, scale: float, align_corners: bool) -> list[list[float]]:
@@ -162,7 +161,7 @@ def pixel_shuffle(x: Any, upscale_factor: int) -> Variable:
     r = upscale_factor
     if len(shape) < 3 or r < 1 or shape[-3] % (r * r):
         raise ValueError(
-            f"pixel_shuffle: x {list(shape)} must be [..., C, H, W] with a multiple of {r}² channels"
+            f"pixel_shuffle: x {list(shape)} must be [..., C, H, W], C a multiple of {r}²"
         )
     *lead, c, h, w = shape
     k = len(lead)

@@ -1,0 +1,160 @@
+"""Convolutions as Modules, with PyTorch's names, arguments and initial values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from autograd_gpu.nn import functional as F
+from autograd_gpu.nn.functional.arguments import as_sizes
+from autograd_gpu.nn.layers import empty, set_initial
+from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.random import Generator
+from autograd_gpu.variable import Variable
+
+Size = int | Sequence[int]
+
+
+class _Conv(Module):
+    axes: ClassVar[int]
+    function: ClassVar[Callable[..., Variable]]
+    transposed: ClassVar[bool] = False
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size | str = 0,
+        dilation: Size = 1,
+        groups: int = 1,
+        bias: bool = True,
+        *,
+        dtype: Any = None,
+        generator: Generator | None = None,
+    ) -> None:
+        super().__init__()
+        name, d = type(self).__name__, self.axes
+        if groups < 1 or in_channels % groups or out_channels % groups:
+            raise ValueError(
+                f"{name}: channels {in_channels} and {out_channels} must be multiples of "
+                f"groups={groups}"
+            )
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size = as_sizes(name, "kernel_size", kernel_size, d)
+        self.stride = as_sizes(name, "stride", stride, d)
+        named = isinstance(padding, str) and not self.transposed
+        self.padding: Any = padding if named else as_sizes(name, "padding", padding, d, 0)  # type: ignore[arg-type]
+        self.dilation = as_sizes(name, "dilation", dilation, d)
+        self.groups = groups
+        first, second = out_channels, in_channels
+        if self.transposed:
+            first, second = second, first
+        self.weight = Parameter(empty(first, second // groups, *self.kernel_size, dtype=dtype))
+        if bias:
+            self.bias = Parameter(empty(out_channels, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        set_initial(self, generator)
+
+    def forward(self, x: Any) -> Variable:
+        return type(self).function(
+            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+        )
+
+    def extra_repr(self) -> str:
+        parts = [
+            f"{self.in_channels}, {self.out_channels}",
+            f"kernel_size={self.kernel_size}",
+            f"stride={self.stride}",
+        ]
+        defaults = {"padding": 0, "output_padding": 0, "dilation": 1}
+        for name, default in defaults.items():
+            value = getattr(self, name, (default,))
+            if isinstance(value, str) or set(value) != {default}:
+                parts.append(f"{name}={value!r}")
+        if self.groups != 1:
+            parts.append(f"groups={self.groups}")
+        if self.bias is None:
+            parts.append("bias=False")
+        return ", ".join(parts)
+
+
+class Conv1d(_Conv):
+    """Correlates signals [N, C, L] with kernels; see `functional.conv1d`."""
+
+    axes = 1
+    function = staticmethod(F.conv1d)
+
+
+class Conv2d(_Conv):
+    """Correlates images [N, C, H, W] with kernels; see `functional.conv2d`."""
+
+    axes = 2
+    function = staticmethod(F.conv2d)
+
+
+class Conv3d(_Conv):
+    """Correlates volumes [N, C, D, H, W] with kernels; see `functional.conv3d`."""
+
+    axes = 3
+    function = staticmethod(F.conv3d)
+
+
+class _ConvTranspose(_Conv):
+    transposed = True
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Size,
+        stride: Size = 1,
+        padding: Size = 0,
+        output_padding: Size = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Size = 1,
+        *,
+        dtype: Any = None,
+        generator: Generator | None = None,
+    ) -> None:
+        super().__init__(
+            in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
+            dtype=dtype, generator=generator,
+        )  # fmt: skip
+        self.output_padding = as_sizes(
+            type(self).__name__, "output_padding", output_padding, self.axes, 0
+        )
+
+    def forward(self, x: Any) -> Variable:
+        return type(self).function(
+            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
+            self.dilation,
+        )  # fmt: skip
+
+
+class ConvTranspose1d(_ConvTranspose):
+    """The transpose of a `Conv1d`; see `functional.conv_transpose1d`."""
+
+    axes = 1
+    function = staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTranspose):
+    """The transpose of a `Conv2d`; see `functional.conv_transpose2d`.
+
+    >>> ConvTranspose2d(2, 3, 2, stride=2)(ones((1, 2, 4, 4))).shape
+    (1, 3, 8, 8)
+    """
+
+    axes = 2
+    function = staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTranspose):
+    """The transpose of a `Conv3d`; see `functional.conv_transpose3d`."""
+
+    axes = 3
+    function = staticmethod(F.conv_transpose3d)

@@ -1,0 +1,129 @@
+"""Batch norm in training and RMS norm, each as one op."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.kernels import kernel
+from autograd_gpu.primitive import primitive
+
+
+@kernel
+def channel_statistics(xp: Namespace, x: Any) -> tuple[Any, Any]:
+    """Mean and variance [C] of the channels of `x` [N, C, ...], over all other axes."""
+    axes = (0, *range(2, x.ndim))
+    mean = xp.mean(x, axis=axes, keepdims=True)
+    centred = x - mean
+    variance = xp.mean(centred * centred, axis=axes)
+    return xp.reshape(mean, (-1,)), variance
+
+
+@kernel
+def channels_normalised(
+    xp: Namespace, x: Array, mean: Array, inverse: Array, weight: Array | None, bias: Array | None
+) -> Array:
+    """(x - mean) · inverse · weight + bias, all but `x` [C]."""
+    columns = (-1, *[1] * (x.ndim - 2))
+    scale = inverse if weight is None else inverse * weight
+    y = x - mean.reshape(columns)
+    y *= scale.reshape(columns)
+    if bias is not None:
+        y += bias.reshape(columns)
+    return y
+
+
+@kernel
+def batch_norm_gradients(
+    xp: Namespace,
+    g: Any,
+    x: Any,
+    mean: Any,
+    inverse: Any,
+    weight: Any,
+    needs: Sequence[bool],
+) -> tuple[Any, Any, Any]:
+    """The gradients of `batch_norm` for its operands, where they are needed."""
+    columns = (-1, *[1] * (x.ndim - 2))
+    axes = (0, *range(2, x.ndim))
+    normal = (x - xp.reshape(mean, columns)) * xp.reshape(inverse, columns)
+    total = xp.sum(g, axis=axes)
+    along = xp.sum(g * normal, axis=axes)
+    grad_x = None
+    if needs[0]:
+        n = prod(x.shape) / x.shape[1]
+        scale = inverse if weight is None else inverse * weight
+        rest = normal * xp.reshape(along / n, columns) + xp.reshape(total / n, columns)
+        grad_x = (g - rest) * xp.reshape(scale, columns)
+    return grad_x, along, total
+
+
+def _batch_norm(
+    xp: Namespace,
+    g: Any,
+    operands: Sequence[Any],
+    needs: Sequence[bool],
+    aux: Any,
+    eps: float,
+) -> tuple[Any, ...]:
+    x = operands[0]
+    if aux is None:
+        mean, variance = channel_statistics(xp, x)
+        inverse = 1 / xp.sqrt(variance + eps)
+    else:
+        mean, inverse = aux
+    weight = operands[1] if len(operands) > 1 else None
+    every = (*needs, False, False)[:3]
+    return batch_norm_gradients(xp, g, x, mean, inverse, weight, every)[: len(needs)]
+
+
+@primitive(aux=True, cast="widened", operands=_batch_norm)
+def batch_norm(
+    xp: Namespace, *operands: Array, mean: Array, variance: Array, eps: float
+) -> tuple[Array, Any]:
+    """The first operand [N, C, ...] normalised by its own `mean` and `variance` [C], times the
+    second, plus the third, both [C]; the last two need not be given."""
+    x, weight, bias = (*operands, None, None)[:3]
+    inverse = 1 / xp.sqrt(variance + eps)
+    y = channels_normalised(xp, x, mean, inverse, weight, bias)
+    return y, (mean, inverse)
+
+
+# RMS norm ----------------------------------------------------------------------------------------
+
+
+def _rms_norm(
+    xp: Namespace,
+    g: Any,
+    operands: Sequence[Any],
+    needs: Sequence[bool],
+    aux: Any,
+    count: int,
+    eps: float,
+) -> list[Any]:
+    x = operands[0]
+    axes = tuple(range(-count, 0))
+    if aux is None:
+        aux = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    normal = x * aux
+    grads: list[Any] = [None] * len(needs)
+    if needs[0]:
+        h = g if len(operands) == 1 else g * operands[1]
+        along = xp.mean(h * normal, axis=axes, keepdims=True)
+        grads[0] = (h - normal * along) * aux
+    if needs[-1] and len(needs) > 1:
+        grads[1] = xp.sum(g * normal, axis=tuple(range(g.ndim - count)))
+    return grads
+
+
+@primitive(aux=True, cast="widened", operands=_rms_norm)
+def rms_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Array]:
+    """The first operand over the root of the mean of its squares over its last `count` axes, times
+    the second, which has their shape and need not be given."""
+    x = operands[0]
+    axes = tuple(range(-count, 0))
+    inverse = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    y = x * inverse
+    return (y if len(operands) == 1 else y * operands[1]), inverse

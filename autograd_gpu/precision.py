@@ -1,0 +1,86 @@
+"""Mixed precision: products and convolutions in a half type, what is delicate in float32."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, ParamSpec, TypeVar
+
+from autograd_gpu.backend import NAMESPACES, load_backend
+from autograd_gpu.modes import guard
+from autograd_gpu.variable import Variable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+casting: ContextVar[Any] = ContextVar("autograd_gpu.casting", default=None)
+"""The half dtype in which products are computed, or None."""
+
+
+class autocast(guard):
+    """Context manager and decorator: matmul, linear layers, attention and convolutions cast float32
+    to a half type, and softmax, norms and losses cast half types to float32.
+
+    Sums within products are in float32, and parameters stay as they are, so that an optimiser adds
+    to float32 numbers.  float64 and complex numbers are left alone.  Gradients in float16 need a
+    `optim.GradScaler`; those in bfloat16 do not, but it takes the package ml_dtypes.
+
+    >>> w = Variable([[1.0], [2.0]], requires_grad=True)
+    >>> with autocast("float16"):
+    ...     y = Variable([[1.0, 3.0]]) @ w
+    >>> y.dtype, w.dtype
+    (dtype('float16'), dtype('float32'))
+    """
+
+    mode = casting
+    replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced_casting", default=())
+
+    def __init__(self, dtype: Any = "float16", enabled: bool = True) -> None:
+        super().__init__(_half(dtype) if enabled else None)
+
+
+def _half(dtype: Any) -> Any:
+    name = getattr(dtype, "name", None) or getattr(dtype, "__name__", None) or str(dtype)
+    if name not in ("float16", "bfloat16"):
+        raise TypeError(f"autocast: dtype is 'float16' or 'bfloat16', not {dtype!r}")
+    if name == "bfloat16":
+        try:
+            import ml_dtypes  # noqa: F401  NumPy knows the name from then on
+        except ImportError as error:
+            raise TypeError("autocast: bfloat16 needs ml_dtypes: pip install ml_dtypes") from error
+    return load_backend("numpy").asarray(0, name).dtype
+
+
+def narrowed(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """float32 operands in the half type of `autocast`, unless one is float64 or complex."""
+    target = casting.get()
+    for x in operands:
+        dtype = getattr(x, "dtype", None)
+        if dtype is not None and (dtype.kind == "c" or (dtype.kind == "f" and dtype.itemsize > 4)):
+            return tuple(operands)
+    return tuple([_cast(x, target, "f", 4) for x in operands])
+
+
+def widened(operands: Sequence[Any]) -> tuple[Any, ...]:
+    """Operands of half types in float32."""
+    return tuple([_cast(x, "float32", "fV", 2) for x in operands])
+
+
+def _cast(x: Any, target: Any, kinds: str, itemsize: int) -> Any:
+    dtype = getattr(x, "dtype", None)
+    if dtype is None or dtype.kind not in kinds or dtype.itemsize != itemsize:
+        return x
+    return NAMESPACES[Variable].astype(x, target) if isinstance(x, Variable) else x.astype(target)
+
+
+def in_float32(function: Callable[P, R]) -> Callable[P, R]:
+    """`function` with positional operands of half types cast to float32 under `autocast`."""
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        if casting.get() is not None:
+            return function(*widened(args), **kwargs)
+        return function(*args, **kwargs)
+
+    return call

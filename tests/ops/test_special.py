@@ -1,0 +1,97 @@
+"""autograd_gpu.special: dispatch from SciPy, dtypes, refusals, and what happens without SciPy."""
+
+import numpy as np
+import pytest
+import scipy.special as scipy
+
+import autograd_gpu as ag
+from autograd_gpu.backends.special_functions import SpecialFunctions
+
+x = np.array([0.3, 0.7, 0.9])
+UFUNCS = (
+    *("beta", "betaln", "digamma", "entr", "erf", "erfc", "erfcinv", "erfcx", "erfinv", "exp1"),
+    *("exp10", "exp2", "expi", "expit", "expm1", "gamma", "gammaln", "i0", "i0e", "i1", "i1e"),
+    *("j0", "j1", "k0", "k1", "kl_div", "log1p", "log_expit", "log_ndtr", "logit", "ndtr"),
+    *("ndtri", "poch", "psi", "rel_entr", "rgamma", "xlog1py", "xlogy", "y0", "y1", "cbrt"),
+    *("huber", "pseudo_huber"),
+)
+
+
+@pytest.mark.parametrize("name", UFUNCS)
+def test_scipys_ufuncs_dispatch(name):
+    f = getattr(scipy, name)
+    operands = [x, x[::-1].copy()][: f.nin]
+    vs = [ag.Variable(v, requires_grad=True) for v in operands]
+    y = f(*vs) if name not in ("huber", "pseudo_huber") else f(0.5, vs[0])
+    expected = f(*operands) if name not in ("huber", "pseudo_huber") else f(0.5, x)
+    assert type(y) is ag.Variable
+    assert y.requires_grad
+    np.testing.assert_allclose(y.value, expected, rtol=1e-12)
+    if hasattr(ag.special, name):
+        np.testing.assert_array_equal(y.value, getattr(ag.special, name)(*(
+            operands if name not in ("huber", "pseudo_huber") else (0.5, x)
+        )).value)  # fmt: skip
+
+
+def test_what_has_no_derivative_is_refused_by_name():
+    with pytest.raises(TypeError, match="spence has no derivative"):
+        scipy.spence(ag.Variable(x, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "call"),
+    [
+        ("a", lambda v: ag.special.gammainc(v, x)),
+        ("a", lambda v: ag.special.gammaincc(v, x)),
+        ("b", lambda v: ag.special.betainc(1.0, v, x)),
+        ("x", lambda v: ag.special.zeta(v, x)),
+        ("n", lambda v: ag.special.polygamma(v, x)),
+        ("df", lambda v: ag.special.stdtr(v, x)),
+    ],
+)
+def test_a_gradient_that_there_is_no_derivative_for_is_no_silent_loss(name, call):
+    with pytest.raises(TypeError, match=f"no derivative for {name}"):
+        call(ag.Variable(2.0, requires_grad=True))
+
+
+@pytest.mark.parametrize("name", ["erfc", "gamma", "j0", "ndtri", "xlogy"])
+@pytest.mark.parametrize("dtype", ["float16", "float32"])
+def test_dtypes_are_kept(name, dtype):
+    f = getattr(ag.special, name)
+    operands = [x.astype(dtype), x.astype(dtype)][: 2 if name == "xlogy" else 1]
+    y = f(*operands)
+    assert y.dtype == dtype
+    expected = getattr(scipy, name)(*[v.astype("f8") for v in operands])
+    np.testing.assert_allclose(y.value, expected, rtol=2e-3 if dtype == "float16" else 1e-5)
+
+
+def test_integers_become_floats():
+    assert ag.special.gamma(np.array([3, 4])).tolist() == [2.0, 6.0]
+
+
+def test_sinc_at_0_to_the_fourth_order():
+    v = ag.Variable(np.array([0.0, 0.5]), requires_grad=True)
+    y = ag.sinc(v)
+    found = []
+    for _ in range(4):
+        y = ag.gradients(y.sum(), v, create_graph=True)
+        found.append(y.numpy()[0])
+    np.testing.assert_allclose(found, [0, -(np.pi**2) / 3, 0, np.pi**4 / 5], atol=1e-12)
+
+
+def test_without_scipy_the_error_says_what_to_install():
+    functions = SpecialFunctions("no_such_module.special", "pip install scipy")
+    with pytest.raises(ImportError, match=r"erfc needs no_such_module.*pip install scipy"):
+        functions.erfc(x)
+
+
+def test_a_function_that_the_module_lacks():
+    with pytest.raises(NotImplementedError, match=r"scipy\.special has no such"):
+        SpecialFunctions("scipy.special", "").such(x)
+
+
+def test_reductions_take_scipys_defaults():
+    v = ag.Variable(np.array([[0.0, 1.0], [2.0, 3.0]]), requires_grad=True)
+    np.testing.assert_allclose(ag.special.softmax(v).numpy().sum(), 1)
+    assert ag.special.logsumexp(v, b=np.array([[0.0, 1], [1, 0]])).shape == ()
+    assert ag.special.logsumexp(v, axis=1, keepdims=True, b=2.0).shape == (2, 1)
