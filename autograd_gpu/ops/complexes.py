@@ -45,9 +45,8 @@ def conj(x: Any, /) -> Any:
     >>> conj(Variable(1.0 + 2.0j))
     Variable(array(1.-2.j, dtype=complex64))
     """
-    if hasattr(x, "dtype") and not (isinstance(x, Variable) or type(x) in BACKENDS):
-        if not getattr(x, "ndim", 1) and find_backend(x) is not None:
-            return x.conjugate()
+    if not isinstance(x, Variable) and type(x) not in BACKENDS and find_backend(x) is not None:
+        return x.conjugate()
     return conj_(x)
 
 
