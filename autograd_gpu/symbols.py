@@ -166,6 +166,7 @@ class Symbol:
 
     base = None
     nbytes = 0
+    device = "none"
 
     def __init__(self, trace: Trace, index: int) -> None:
         self.trace, self.index = trace, index
@@ -298,6 +299,10 @@ class _Backend:
     def is_shared(self, x: Any) -> bool:
         """True: an update in place makes a copy."""
         return True
+
+    def device(self, x: Symbol) -> str:
+        """Nowhere."""
+        return x.device
 
     def add_into(self, out: Symbol, x: Any) -> None:
         """`out += x`."""

@@ -306,3 +306,11 @@ def test_threads_do_not_change_a_bit():
     for y, g in results[1:]:
         np.testing.assert_array_equal(y, results[0][0])
         np.testing.assert_array_equal(g, results[0][1])
+
+
+def test_numbers_that_a_derivative_kept_belong_to_no_backend(xp):
+    x = leaf(xp, numbers((2, 3)), "float64")
+    y = 0.5 * x / 3.0
+    first = ag.gradients((y * y).sum(), x, create_graph=True)
+    second = ag.gradients(first.sum(), x)
+    np.testing.assert_allclose(second.numpy(), np.full((2, 3), 1 / 18))

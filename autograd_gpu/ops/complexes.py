@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import BACKENDS, Array, Namespace, find_backend
 from autograd_gpu.ops.trigonometry import atan2
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
@@ -32,9 +32,22 @@ def imag(xp: Namespace, x: Array) -> Array:
 
 
 @primitive(x=lambda xp, g: xp.conj(g))
-def conj(xp: Namespace, x: Array) -> Array:
+def conj_(xp: Namespace, x: Array) -> Array:
     """The complex conjugate."""
     return xp.conj(x)
+
+
+def conj(x: Any, /) -> Any:
+    """The complex conjugate.
+
+    A number that a derivative kept comes back as a number, which belongs to no backend.
+
+    >>> conj(Variable(1.0 + 2.0j))
+    Variable(array(1.-2.j, dtype=complex64))
+    """
+    if not isinstance(x, Variable) and type(x) not in BACKENDS and find_backend(x) is not None:
+        return x.conjugate()
+    return conj_(x)
 
 
 def angle(x: Any, /) -> Variable:
