@@ -30,12 +30,16 @@ if [ "${2:-}" = --emulated ]; then
 fi
 
 python=${PYTHON:-python3}
-if [ -d .whl ] || "$python" -c 'import cupy, array_api_compat, pytest' 2>/dev/null; then
+if [ -d .whl ] || "$python" -c 'import cupy, pytest' 2>/dev/null; then
     site=$(mktemp -d)
     if [ -d .whl ]; then
         "$python" -m pip install -q --no-index --no-deps --no-compile --target "$site" .whl/*.whl ||
             exit 1
     fi
+    # Where array-api-compat is missing, SciPy carries a copy of it.
+    PYTHONPATH=$site "$python" -c 'import array_api_compat' 2>/dev/null ||
+        ln -s "$("$python" -c 'import glob, os, scipy
+print(sorted(glob.glob(os.path.dirname(scipy.__file__) + "/_*/array_api_compat"))[0])')" "$site/"
     # backends/ is imported as autograd_gpu.backends, which a plain checkout does not show; nor may
     # the checkout itself come first.
     mkdir "$site/autograd_gpu"
