@@ -13,7 +13,6 @@ import autograd_gpu as ag
 from autograd_gpu import backend as module
 from autograd_gpu.backend import BackendError
 
-
 PATHS = {k: os.environ[k] for k in ("PYTHONPATH", "PYTHONSAFEPATH") if k in os.environ}
 
 
