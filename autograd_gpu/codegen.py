@@ -79,6 +79,8 @@ class Writer:
             elif recorded and x in self.wanted:
                 node = "self.edges[0]" if len(self.wanted) == 1 else f"n_{x}"
                 arguments.append(f"resumed(self.s_{x}, {node}, g)")
+            elif recorded and x in self.operands and not self.variadic:
+                arguments.append(f"resumed(self.s_{x}, None, g)")
             else:
                 arguments.append(f"self.s_{x}")
         return f"d_{operand}({', '.join(arguments)})"
