@@ -1,5 +1,6 @@
 """How a backend is picked, and what happens where one is missing or two meet."""
 
+import os
 import subprocess
 import sys
 import threading
@@ -12,6 +13,8 @@ import autograd_gpu as ag
 from autograd_gpu import backend as module
 from autograd_gpu.backend import BackendError
 
+PATHS = {k: os.environ[k] for k in ("PYTHONPATH", "PYTHONSAFEPATH") if k in os.environ}
+
 
 def run(code, **env):
     """Run `code` in a fresh interpreter that cannot see a GPU, and return what it printed."""
@@ -19,7 +22,7 @@ def run(code, **env):
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        env={"PATH": "/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "", **env},
+        env={"PATH": "/usr/bin:/bin", "CUDA_VISIBLE_DEVICES": "", **PATHS, **env},
         timeout=60,
     )
     assert done.returncode == 0, done.stderr

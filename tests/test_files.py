@@ -151,6 +151,7 @@ def torch_network(torch):
     return torch.nn.Sequential(
         torch.nn.Conv2d(1, 3, 3, padding=1),
         torch.nn.GroupNorm(3, 3),
+        torch.nn.BatchNorm2d(3),
         torch.nn.ReLU(),
         torch.nn.Flatten(),
         torch.nn.Linear(48, 5),
@@ -162,6 +163,7 @@ def our_network():
     return nn.Sequential(
         nn.Conv2d(1, 3, 3, padding=1),
         nn.GroupNorm(3, 3),
+        nn.BatchNorm2d(3),
         nn.ReLU(),
         nn.Flatten(),
         nn.Linear(48, 5),

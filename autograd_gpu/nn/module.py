@@ -265,7 +265,7 @@ class Module:
     def state_dict(self) -> OrderedDict[str, Any]:
         """Copies of all parameters and persistent buffers as arrays of their backend, by path.
 
-        On NumPy `np.savez(file, **module.state_dict())` saves them.
+        `save(path, module.state_dict())` writes them into a file.
         """
         return OrderedDict((name, _array(x).copy()) for name, x in self._state())
 

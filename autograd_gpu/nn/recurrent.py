@@ -18,6 +18,26 @@ def _zeros(like: Variable, *shape: int) -> Variable:
     return Variable(backend_of(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
+def _layer(
+    cell: str,
+    x: Variable,
+    weights: list[Any],
+    biases: list[Any],
+    states: list[Variable],
+    reverse: bool = False,
+) -> tuple[Variable, list[Variable]]:
+    """Outputs [T, N, H] and last states of one layer in one direction over `x` [T, N, inputs]."""
+    bias, outer = biases
+    if cell != "gru" and bias is not None:  # what is added to the same gates is added once
+        bias, outer = bias + outer, None
+    # all steps' inputs in one product
+    operands = [ops.linear(x, weights[0], bias), weights[1], *states]
+    if outer is not None:
+        operands.insert(2, outer)
+    y, *ends = ops.recurrence(operands, cell, reverse, outer is not None)
+    return y, ends
+
+
 class _Recurrent(Module):
     gates: ClassVar[int]
     states: ClassVar[int] = 1
@@ -133,17 +153,12 @@ class _Recurrent(Module):
         """One layer in one direction over `x` [T, N, inputs]."""
         weights = [getattr(self, f"weight_{kind}_{suffix}") for kind in ("ih", "hh")]
         biases = [getattr(self, f"bias_{kind}_{suffix}", None) for kind in ("ih", "hh")]
-        # all steps' inputs in one product
-        inner = ops.unstack(ops.linear(x, weights[0], biases[0]))
-        outputs = []
-        for step in inner[::-1] if reverse else inner:
-            states = self.step(step, ops.linear(states[0], weights[1], biases[1]), states)
-            outputs.append(states[0])
-        return ops.stack(outputs[::-1] if reverse else outputs), states
+        return _layer(self.cell, x, weights, biases, states, reverse)
 
-    def step(self, inner: Variable, outer: Variable, states: list[Variable]) -> list[Variable]:
-        """The new states from what input and state give the gates."""
-        raise NotImplementedError
+    @property
+    def cell(self) -> str:
+        """The kind of cell, as `ops.recurrence` calls it."""
+        return type(self).__name__.lower()
 
     def extra_repr(self) -> str:
         parts = [f"{self.input_size}, {self.hidden_size}"]
@@ -191,9 +206,9 @@ class RNN(_Recurrent):
         )  # fmt: skip
         self.nonlinearity = nonlinearity
 
-    def step(self, inner: Variable, outer: Variable, states: list[Variable]) -> list[Variable]:
-        total = inner + outer
-        return [ops.tanh(total) if self.nonlinearity == "tanh" else ops.relu(total)]
+    @property
+    def cell(self) -> str:
+        return self.nonlinearity
 
 
 class LSTM(_Recurrent):
@@ -207,9 +222,6 @@ class LSTM(_Recurrent):
     gates = 4
     states = 2
 
-    def step(self, inner: Variable, outer: Variable, states: list[Variable]) -> list[Variable]:
-        return list(ops.lstm_step(inner + outer, states[1]))
-
 
 class GRU(_Recurrent):
     """Gated recurrent unit.
@@ -220,9 +232,6 @@ class GRU(_Recurrent):
     """
 
     gates = 3
-
-    def step(self, inner: Variable, outer: Variable, states: list[Variable]) -> list[Variable]:
-        return [ops.gru_step(inner, outer, states[0])]
 
 
 class _Cell(Module):
@@ -248,11 +257,23 @@ class _Cell(Module):
         for parameter in self.parameters():
             init.uniform_(parameter, -bound, bound, generator)
 
-    def _products(self, x: Any, h: Any) -> tuple[Variable, Variable, Variable]:
+    def _step(self, cell: str, x: Any, states: Any, count: int) -> list[Variable]:
         x = ops.asarray(x)
-        h = _zeros(x, *x.shape[:-1], self.hidden_size) if h is None else ops.asarray(h)
-        inner = F.linear(x, self.weight_ih, self.bias_ih)
-        return inner, F.linear(h, self.weight_hh, self.bias_hh), h
+        name = type(self).__name__
+        if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
+            raise ValueError(f"{name}: x {list(x.shape)} must be [N, {self.input_size}]")
+        shape = (*x.shape[:-1], self.hidden_size)
+        given = [_zeros(x, *shape) for _ in range(count)] if states is None else list(states)
+        given = [ops.asarray(s) for s in given]
+        if len(given) != count or any(tuple(s.shape) != shape for s in given):
+            shapes = [list(s.shape) for s in given]
+            raise ValueError(f"{name}: states {shapes} must be {count} of {list(shape)}")
+        if x.ndim == 1:
+            given = [ops.expand_dims(s, axis=0) for s in given]
+        rows = ops.reshape(x, (1, -1, self.input_size))
+        weights, biases = [self.weight_ih, self.weight_hh], [self.bias_ih, self.bias_hh]
+        _, ends = _layer(cell, rows, weights, biases, given)
+        return [end[0] for end in ends] if x.ndim == 1 else ends
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}"
@@ -264,8 +285,7 @@ class RNNCell(_Cell):
     gates = 1
 
     def forward(self, x: Any, h: Any = None) -> Variable:
-        inner, outer, _ = self._products(x, h)
-        return ops.tanh(inner + outer)
+        return self._step("tanh", x, None if h is None else [h], 1)[0]
 
 
 class LSTMCell(_Cell):
@@ -274,10 +294,8 @@ class LSTMCell(_Cell):
     gates = 4
 
     def forward(self, x: Any, state: Any = None) -> tuple[Variable, Variable]:
-        h, c = (None, None) if state is None else state
-        inner, outer, h = self._products(x, h)
-        new = ops.lstm_step(inner + outer, _zeros(h, *h.shape) if c is None else c)
-        return new[0], new[1]
+        h, c = self._step("lstm", x, state, 2)
+        return h, c
 
 
 class GRUCell(_Cell):
@@ -286,4 +304,4 @@ class GRUCell(_Cell):
     gates = 3
 
     def forward(self, x: Any, h: Any = None) -> Variable:
-        return ops.gru_step(*self._products(x, h))
+        return self._step("gru", x, None if h is None else [h], 1)[0]

@@ -257,7 +257,7 @@ from autograd_gpu.ops.powers import (
     sqrt as sqrt,
     square as square,
 )
-from autograd_gpu.ops.recurrent import gru_step as gru_step, lstm_step as lstm_step
+from autograd_gpu.ops.recurrent import recurrence as recurrence
 from autograd_gpu.ops.reductions import (
     all_ as all_,
     any_ as any_,

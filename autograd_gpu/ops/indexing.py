@@ -318,24 +318,6 @@ def searchsorted(
     return xp.searchsorted(x1, x2, side=side, sorter=sorter)
 
 
-@primitive()
-def unique_values(xp: Namespace, x: Array) -> Array:
-    """The distinct elements, sorted; no gradient flows through it, and CuPy waits for it."""
-    return xp.unique_values(x)
-
-
-@primitive(outputs=True)
-def unique_counts_(xp: Namespace, x: Array) -> tuple[Array, ...]:
-    """The distinct elements, and how often each occurs."""
-    return tuple(xp.unique_counts(x))
-
-
-@primitive(outputs=True)
-def unique_inverse_(xp: Namespace, x: Array) -> tuple[Array, ...]:
-    """The distinct elements, and for each element of `x` which of them it is."""
-    return tuple(xp.unique_inverse(x))
-
-
 @primitive(outputs=True)
 def unique_all_(xp: Namespace, x: Array) -> tuple[Array, ...]:
     """The distinct elements, their first indices, the inverse and the counts."""
@@ -366,19 +348,31 @@ class UniqueInverse(NamedTuple):
 
 
 def unique_all(x: Any, /) -> UniqueAll:
-    """The distinct elements, their first indices, the inverse and the counts.
+    """The distinct elements, their first indices, the inverse and the counts; CuPy waits for it.
+
+    The gradient of a distinct element goes to where it comes first.
 
     >>> unique_all(Variable([3.0, 1.0, 3.0])).counts.tolist()
     [1, 2]
     """
-    return UniqueAll(*unique_all_(x))
+    values, *others = unique_all_(x)
+    if recording.get() and isinstance(x, Variable) and x.requires_grad:
+        values = take_(x, others[0])
+    return UniqueAll(values, *others)
 
 
 def unique_counts(x: Any, /) -> UniqueCounts:
     """The distinct elements, and how often each occurs."""
-    return UniqueCounts(*unique_counts_(x))
+    values, _, _, counts = unique_all(x)
+    return UniqueCounts(values, counts)
 
 
 def unique_inverse(x: Any, /) -> UniqueInverse:
     """The distinct elements, and for each element of `x` which of them it is."""
-    return UniqueInverse(*unique_inverse_(x))
+    values, _, inverse, _ = unique_all(x)
+    return UniqueInverse(values, inverse)
+
+
+def unique_values(x: Any, /) -> Variable:
+    """The distinct elements, sorted."""
+    return unique_all(x).values

@@ -261,3 +261,30 @@ def test_batch_norm_of_other_types(backend, dtype):
     got = ag.Variable(x.grad).numpy()
     assert got.dtype == dtype
     np.testing.assert_allclose(got, exact.grad, tolerance, tolerance)
+
+
+@pytest.mark.parametrize("kind", [nn.RNN, nn.LSTM, nn.GRU])
+def test_recurrent_layers_are_the_same_on_every_backend(backend, kind):
+    def run(name):
+        layer = kind(3, 4, num_layers=2, bidirectional=True, generator=ag.random.Generator(1))
+        layer = layer.to("float64").to(name)
+        x = on(name, normal(5, 2, 3), True)
+        inputs = [x, *layer.parameters()]
+        y, _ = layer(x)
+        first = ag.gradients(ag.sum(y**3), inputs, create_graph=True)
+        second = ag.gradients(sum(ag.sum(g * g) for g in first), inputs)
+        return [v.numpy() for v in (y, *first, *second)]
+
+    for a, b in zip(run(backend), run("numpy"), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-11)
+
+
+def test_a_recurrent_layer_is_one_node_a_direction():
+    y, _ = nn.LSTM(3, 4)(np.ones((5, 2, 3), "f4"))
+    names, stack = [], [y.grad_fn]
+    while stack:
+        node = stack.pop()
+        names.append(node.name)
+        stack += [edge for edge in node.edges if edge is not None]
+    assert names.count("recurrence") == 1
+    assert len(names) < 12

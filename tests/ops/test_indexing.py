@@ -286,13 +286,15 @@ def test_sort(axis, descending):
     assert grad_check(lambda x: ag.sort(x, axis, descending) * weights, [x], order=2)
 
 
-def test_searches_give_leaves():
+def test_searches():
     x = Variable([3.0, 0.0, 3.0, 1.0], requires_grad=True)
     assert ag.nonzero(x)[0].tolist() == [0, 2, 3]
     assert ag.unique_values(x).tolist() == [0, 1, 3]
     values, counts = ag.unique_counts(x)
     assert counts.tolist() == [1, 1, 2]
-    assert values.is_leaf
+    values.sum().backward()
+    assert x.grad.tolist() == [1, 1, 0, 1]  # where each value comes first
+    assert counts.is_leaf
     assert ag.unique_inverse(x)[1].tolist() == [2, 0, 2, 1]
     assert [y.tolist() for y in ag.unique_all(x)] == [[0, 1, 3], [1, 3, 0], [2, 0, 2, 1], [1, 1, 2]]
     found = ag.searchsorted(Variable([1.0, 2.0, 2.0]), Variable([2.0]), "right")

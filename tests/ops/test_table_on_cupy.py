@@ -12,12 +12,14 @@ import pytest
 from samples import SAMPLES
 from samples.calling import (
     TOLERANCE,
+    UP_TO_PHASES,
     call,
     close,
     converted,
     cotangents,
     differentiable,
     in_dtype,
+    on_gpu,
     variables,
 )
 
@@ -129,6 +131,10 @@ def compare(name, sample, dtype, second, counting):
         assert mine.dtype == other.dtype, where
         value = mine.numpy()
         expected = other.numpy()
+        if name in UP_TO_PHASES and on_gpu(cupy):
+            if not what.startswith("ys"):
+                continue
+            value, expected = abs(value), abs(expected)
         if not sample.check:  # at a kink or far out, NaN and infinity are NumPy's business
             continue
         try:

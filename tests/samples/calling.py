@@ -18,6 +18,19 @@ FLOATS = {
 TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
 
 
+# Vectors that are defined up to a factor of modulus 1, which is another one on a GPU.
+UP_TO_PHASES = ("eigh", "svd")
+
+
+def on_gpu(backend: Any) -> bool:
+    """Whether the backend is CuPy on a real device."""
+    if backend.name != "cupy":
+        return False
+    import cupy_on_cpu
+
+    return not cupy_on_cpu.is_started()
+
+
 def is_float(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.dtype.kind in "fc"
 

@@ -225,9 +225,6 @@ for statics in ({}, {"axis": 0}, {"descending": True}):
 add("argsort", order, (I([1.0, 0, 1, 0]),), "ties", {"descending": True})
 counted = I([[3.0, 0, 3], [1, 0, 3]])
 add("nonzero", np.nonzero, (counted,))
-add("unique_values", np.unique_values, (counted,))
-add("unique_counts", lambda x: tuple(np.unique_counts(x)), (counted,))
-add("unique_inverse", lambda x: tuple(np.unique_inverse(x)), (counted,))
 add("unique_all", lambda x: tuple(np.unique_all(x)), (counted,))
 for side in ("left", "right"):
     add("searchsorted", lambda a, v, side, sorter=None: np.searchsorted(a, v, side, sorter),

@@ -199,7 +199,9 @@ def hfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = "backw
 def ihfft(x: Any, n: int | None = None, axis: int = -1, norm: str | None = "backward") -> Variable:
     """The inverse of `hfft`: the first half of `ifft` of real x."""
     norm = norm or "backward"
-    return conj(_transform("rfft", "ihfft", x, _one(n), axis, _ADJOINT.get(norm, norm), one=True))
+    y = _transform("rfft", "ihfft", x, _one(n), axis, _ADJOINT.get(norm, norm), one=True)
+    result: Variable = conj(y)
+    return result
 
 
 def fftn(x: Any, s: Any = None, axes: Axes = None, norm: str | None = "backward") -> Variable:
