@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
@@ -236,9 +237,18 @@ def load_backend(name: str) -> Backend:
 def _find_backends() -> None:
     """Let a checkout that is not installed, or stands before the installed package on the path,
     find its folder backends/, which only an installation puts inside the package."""
-    package = importlib.import_module(__package__)
-    if importlib.util.find_spec("autograd_gpu.backends") is None:
-        package.__path__.append(str(Path(__file__).resolve().parents[1]))
+    name = "autograd_gpu.backends"
+    if name in sys.modules or importlib.util.find_spec(name) is not None:
+        return
+    folder = Path(__file__).resolve().parents[1] / "backends"
+    spec = importlib.util.spec_from_file_location(
+        name, folder / "__init__.py", submodule_search_locations=[str(folder)]
+    )
+    if spec is None or spec.loader is None or not folder.is_dir():
+        raise ModuleNotFoundError(f"{name} is not installed, nor is there a folder {folder}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
 
 
 def loaded_backends() -> list[Backend]:

@@ -25,10 +25,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    # Tests that mean CuPy ask for it; the others stay on NumPy, device or not.
+    os.environ.setdefault("AUTOGRAD_GPU_BACKEND", "numpy")
     if config.getoption("--cupy-on-cpu"):
         cupy_on_cpu.start()
-        # Tests that mean CuPy ask for it; the others stay on NumPy, device or not.
-        os.environ.setdefault("AUTOGRAD_GPU_BACKEND", "numpy")
 
 
 def pytest_report_header() -> list[str]:

@@ -203,7 +203,7 @@ def refuses(f, *values):
 def outcome(check, case):
     try:
         check(*case)
-    except Exception as error:
+    except (Exception, pytest.fail.Exception) as error:
         return f"{type(error).__name__}: {error}"
     return None
 

@@ -182,6 +182,7 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", [*DIFFERENTIABLE, *OTHERS])
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated:DeprecationWarning")
 def test_values_are_numpys(name):
     f = DIFFERENTIABLE.get(name) or OTHERS[name]
     found, expected = f(ag.Variable(V.copy(), requires_grad=True)), f(V.copy())
