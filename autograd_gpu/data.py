@@ -8,7 +8,7 @@ import json
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,16 +82,18 @@ class Batches:
     def __iter__(self) -> Iterator[Any]:
         target = current_backend() if self.backend is None else load_backend(self.backend)
         rows = self._rows(self.epoch)[self.position :]
+        batches: Generator[tuple[Array, ...], None, None]
         if self.prefetch:
             batches = _ahead(self._pick, rows, self.prefetch, target)
         else:
             batches = (tuple([_moved(x, target) for x in self._pick(at)]) for at in rows)
-        for batch in batches:
-            # before the batch is handed out, so that a state taken meanwhile is past it
-            self.position += 1
-            if self.position == len(self):
-                self.epoch, self.position = self.epoch + 1, 0
-            yield batch if len(batch) > 1 else batch[0]
+        with contextlib.closing(batches):  # a loop that is left ends the thread
+            for batch in batches:
+                # before the batch is handed out, so that a state taken meanwhile is past it
+                self.position += 1
+                if self.position == len(self):
+                    self.epoch, self.position = self.epoch + 1, 0
+                yield batch if len(batch) > 1 else batch[0]
 
     def _rows(self, epoch: int) -> list[Any]:
         """The numbers of the rows of each batch of one epoch, on the host."""
@@ -143,7 +145,7 @@ def _moved(x: Array, target: Backend) -> Array:
 
 def _ahead(
     pick: Callable[[Any], list[Array]], rows: list[Any], depth: int, target: Backend
-) -> Iterator[tuple[Array, ...]]:
+) -> Generator[tuple[Array, ...], None, None]:
     """The batches of `rows`, which a thread prepares `depth` ahead."""
     uploader = target.uploader()
     ready: queue.Queue[Any] = queue.Queue(depth)

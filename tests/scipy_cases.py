@@ -6,11 +6,11 @@ process of its own, since SciPy reads the switch when it is imported.
 
 import importlib
 import json
+import re
 import sys
 import warnings
 
 import numpy as np
-import pytest
 
 import autograd_gpu as ag
 
@@ -196,14 +196,22 @@ def works_with_nan_safe(f, *values):
 
 
 def refuses(f, *values):
-    with pytest.raises(TypeError, match="gradient|namespaces"):
+    """TypeError, or in a SciPy that has learnt it since, the right gradient: never a wrong one."""
+    try:
         f(*[ag.Variable(v, requires_grad=True) for v in values])
+    except TypeError as error:
+        if not re.search("gradient|namespaces", str(error)):
+            raise
+    else:
+        works(f, *values)
 
 
 def outcome(check, case):
     try:
         check(*case)
-    except (Exception, pytest.fail.Exception) as error:
+    except ModuleNotFoundError as error:
+        return f"skip: {error}"
+    except Exception as error:
         return f"{type(error).__name__}: {error}"
     return None
 

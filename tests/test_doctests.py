@@ -23,6 +23,8 @@ def documented():
     for module in modules():
         owners = [(module.__name__, module)]
         for name, value in vars(module).items():
+            if not callable(value):  # a type variable has typing's docstring
+                continue
             if getattr(value, "__module__", None) == module.__name__ and not name.startswith("_"):
                 owners.append((f"{module.__name__}.{name}", value))
         for name, value in list(owners[1:]):

@@ -31,6 +31,8 @@ def outcomes():
 
 @pytest.mark.parametrize("name", CASES)
 def test_case(name, outcomes):
+    if (outcomes[name] or "").startswith("skip"):
+        pytest.skip(outcomes[name])
     assert outcomes[name] is None
 
 

@@ -185,5 +185,6 @@ def count():
 cupy.cuda.runtime.getDeviceCount = count
 """
     )
-    assert "sees no device" in message
+    # where there is a driver, the same error of the runtime says that it is too old
+    assert "sees no device" in message or "driver is too old" in message
     assert says in message
