@@ -125,13 +125,13 @@ def _packed_array(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> d
         name += "'"
     reference = {"$array": name}
     if x.dtype.name == "complex128":  # safetensors has no such dtype
-        x = x.reshape((*x.shape, 1)).view("float64")
+        x = x.astype("complex128").reshape((*x.shape, 1)).view("float64")
         reference["dtype"] = "complex128"
     elif (x.dtype.kind not in "biufc" and x.dtype.name != "bfloat16") or x.dtype.itemsize > 8:
         raise TypeError(f"save: {full} has the dtype {x.dtype}, which safetensors cannot store")
     xp = load_backend("numpy").xp
-    # safetensors stores the buffer as it lies in memory
-    arrays[name] = xp.ascontiguousarray(x).reshape(x.shape)
+    # safetensors stores the buffer as it lies in memory, under a name that tells no byte order
+    arrays[name] = xp.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(x.shape)
     return reference
 
 

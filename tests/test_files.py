@@ -304,3 +304,13 @@ def test_a_killed_training_never_loses_its_last_checkpoint(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "killed 50 times" in done.stdout
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i2", ">c8", ">c16", "<f4"])
+def test_arrays_of_either_byte_order_come_back(path, dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    files.save(path, {"x": x, "turned": x.T})
+    found = files.load(path, backend="numpy")
+    np.testing.assert_array_equal(found["x"], x)
+    np.testing.assert_array_equal(found["turned"], x.T)
+    assert found["x"].dtype == x.dtype.newbyteorder("=")
