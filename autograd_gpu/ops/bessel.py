@@ -12,13 +12,6 @@ from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import primitive
 
-
-def _less_quotient(xp: Namespace, f: Any, y: Any, x: Any) -> Any:
-    """f - y / x, and a half at 0."""
-    zero = x == 0
-    return xp.where(zero, 0.5, f - y / xp.where(zero, 1, x))
-
-
 TERMS = 24
 NEAR = 3.0
 
@@ -104,7 +97,16 @@ def i0e(xp: Namespace, x: Array) -> Array:
     return xp.special.i0e(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * _less_quotient(xp, call(xp, i0e, x) - xp.sign(x) * y, y, x))
+def _i1e(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    # y / x cancels near 0, and I(x) / x overflows far from it.
+    near = xp.abs(x) < NEAR
+    small = xp.where(near, x, 0)
+    quotient = xp.exp(-xp.abs(small)) * call(xp, i_quotient, small, order=1)
+    quotient = xp.where(near, quotient, y / xp.where(near, 1, x))
+    return g * (call(xp, i0e, x) - xp.sign(x) * y - quotient)
+
+
+@primitive(x=_i1e)
 def i1e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i1(x)."""
     return xp.special.i1e(x)

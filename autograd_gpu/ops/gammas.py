@@ -141,8 +141,11 @@ def _stdtr(xp: Namespace, g: Any, df: Any, t: Any) -> Any:
 def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
     """`stdtr`."""
     square = t * t
-    tail = xp.special.betainc(df * 0.5, 0.5 + df * 0, df / (square + df)) * 0.5
-    return xp.where(t < 0, tail, 1 - tail)
+    half = 0.5 + df * 0
+    tail = xp.special.betainc(df * 0.5, half, df / (square + df)) * 0.5
+    middle = xp.special.betainc(half, df * 0.5, square / (square + df)) * 0.5
+    far = xp.where(t < 0, tail, 1 - tail)
+    return xp.where(square < df, xp.sign(t) * middle + 0.5, far)
 
 
 def stdtr(df: Any, t: Any, /) -> Variable:

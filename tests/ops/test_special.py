@@ -132,3 +132,19 @@ def test_logsumexp_of_a_large_element_that_counts_for_nothing():
     y.backward()
     np.testing.assert_allclose(y.numpy(), np.log(2))
     assert v.grad.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("at", [1e-12, 1e-6, 0.1, 2.9, 3.1, 40.0])
+def test_second_derivative_of_i1e(at):
+    # (exp(-x) i1)'' = exp(-x) (i1'' - 2 i1' + i1)
+    found = ag.grad(ag.grad(ag.special.i1e))(np.array(at))
+    expected = scipy.ivp(1, at, 2) - 2 * scipy.ivp(1, at, 1) + scipy.iv(1, at)
+    np.testing.assert_allclose(found, np.exp(-at) * expected, rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("at", [-40.0, -2.0, -1.0, -1e-10, 0.0, 1e-10, 0.3, 1.0, 2.0, 40.0])
+def test_students_t_keeps_its_digits_in_the_middle(at):
+    slope = at / np.sqrt(3)
+    expected = (slope / (1 + slope**2) + np.arctan(slope)) / np.pi
+    found = ag.special.stdtr(np.array(3.0), np.array(at)).item() - 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-16)
