@@ -115,7 +115,15 @@ def _packed(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> Any:
             f"string, None, dict, list or tuple{hint}"
         )
     if not isinstance(x, backend.array_type):  # a NumPy scalar
-        return _packed(x.item(), place, arrays)
+        number = x.item()
+        if type(number) is type(x):  # longdouble has no Python number
+            raise TypeError(f"save: {'.'.join(map(str, place))} is a {x.dtype}; make it a float")
+        return _packed(number, place, arrays)
+    if hasattr(x, "mask"):
+        raise TypeError(
+            f"save: {'.'.join(map(str, place))} is a masked array, whose mask would be lost; "
+            "save its data and its mask, or filled()"
+        )
     return _packed_array(backend.to_host(x), place, arrays)
 
 

@@ -314,3 +314,15 @@ def test_arrays_of_either_byte_order_come_back(path, dtype):
     np.testing.assert_array_equal(found["x"], x)
     np.testing.assert_array_equal(found["turned"], x.T)
     assert found["x"].dtype == x.dtype.newbyteorder("=")
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "a.x is a masked array, whose mask would be lost"),
+        (np.longdouble(1), "a.x is a .*; make it a float"),
+    ],
+)
+def test_what_would_come_back_as_something_else_is_refused(path, x, message):
+    with pytest.raises(TypeError, match=message):
+        files.save(path, {"a": {"x": x}})
