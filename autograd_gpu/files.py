@@ -115,7 +115,15 @@ def _packed(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> Any:
             f"string, None, dict, list or tuple{hint}"
         )
     if not isinstance(x, backend.array_type):  # a NumPy scalar
-        return _packed(x.item(), place, arrays)
+        number = x.item()
+        if type(number) is type(x):  # longdouble has no Python number
+            raise TypeError(f"save: {'.'.join(map(str, place))} is a {x.dtype}; make it a float")
+        return _packed(number, place, arrays)
+    if hasattr(x, "mask"):
+        raise TypeError(
+            f"save: {'.'.join(map(str, place))} is a masked array, whose mask would be lost; "
+            "save its data and its mask, or filled()"
+        )
     return _packed_array(backend.to_host(x), place, arrays)
 
 
@@ -125,13 +133,13 @@ def _packed_array(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> d
         name += "'"
     reference = {"$array": name}
     if x.dtype.name == "complex128":  # safetensors has no such dtype
-        x = x.reshape((*x.shape, 1)).view("float64")
+        x = x.astype("complex128").reshape((*x.shape, 1)).view("float64")
         reference["dtype"] = "complex128"
     elif (x.dtype.kind not in "biufc" and x.dtype.name != "bfloat16") or x.dtype.itemsize > 8:
         raise TypeError(f"save: {full} has the dtype {x.dtype}, which safetensors cannot store")
     xp = load_backend("numpy").xp
-    # safetensors stores the buffer as it lies in memory
-    arrays[name] = xp.ascontiguousarray(x).reshape(x.shape)
+    # safetensors stores the buffer as it lies in memory, under a name that tells no byte order
+    arrays[name] = xp.ascontiguousarray(x, x.dtype.newbyteorder("=")).reshape(x.shape)
     return reference
 
 

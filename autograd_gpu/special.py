@@ -44,6 +44,7 @@ from autograd_gpu.ops.gammas import (
     polygamma as polygamma,
     refuse as _refuse,
     rgamma as rgamma,
+    stdtr as stdtr,
     zeta as zeta,
 )
 from autograd_gpu.ops.powers import cbrt as cbrt
@@ -102,6 +103,8 @@ def logsumexp(a: Any, /, axis: _Axis = None, b: Any = None, *, keepdims: bool = 
         return _ops.logsumexp(a, axis, keepdims)
     a = _variable(a)
     b = _variable(b)
+    if not b.requires_grad:  # what counts for nothing must not overflow
+        a = _ops.where(b == 0, -math.inf, a)
     largest = a.detach().max(axis=axis, keepdims=True)
     largest = _ops.where(_ops.isfinite(largest), largest, 0)
     total = (b * _ops.exp(a - largest)).sum(axis=axis, keepdims=True)
@@ -150,12 +153,3 @@ def chdtrc(v: Any, x: Any, /) -> _Variable:
 
 def _half(x: Any) -> Any:
     return x / 2
-
-
-def stdtr(df: Any, t: Any, /) -> _Variable:
-    """The share of Student's t distribution with df degrees of freedom below t."""
-    _refuse("stdtr", "df", df)
-    t = _variable(t)
-    half = df / (t * t + df)
-    tail = 0.5 * betainc(_half(df), 0.5, half)
-    return _ops.where(t < 0, tail, 1 - tail)

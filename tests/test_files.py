@@ -304,3 +304,25 @@ def test_a_killed_training_never_loses_its_last_checkpoint(tmp_path):
     )
     assert done.returncode == 0, done.stdout + done.stderr
     assert "killed 50 times" in done.stdout
+
+
+@pytest.mark.parametrize("dtype", [">f8", ">i2", ">c8", ">c16", "<f4"])
+def test_arrays_of_either_byte_order_come_back(path, dtype):
+    x = np.arange(6).reshape(2, 3).astype(dtype)
+    files.save(path, {"x": x, "turned": x.T})
+    found = files.load(path, backend="numpy")
+    np.testing.assert_array_equal(found["x"], x)
+    np.testing.assert_array_equal(found["turned"], x.T)
+    assert found["x"].dtype == x.dtype.newbyteorder("=")
+
+
+@pytest.mark.parametrize(
+    ("x", "message"),
+    [
+        (np.ma.array([1.0, 2.0], mask=[0, 1]), "a.x is a masked array, whose mask would be lost"),
+        (np.longdouble(1), "a.x is a .*; make it a float"),
+    ],
+)
+def test_what_would_come_back_as_something_else_is_refused(path, x, message):
+    with pytest.raises(TypeError, match=message):
+        files.save(path, {"a": {"x": x}})

@@ -105,6 +105,8 @@ class _BatchNorm(Module):
         *,
         dtype: Any = None,
     ) -> None:
+        if momentum is None:  # PyTorch's plain average of all batches
+            raise ValueError(f"{type(self).__name__}: momentum is a number, not None")
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         _affine(self, (num_features,), affine, affine, dtype)

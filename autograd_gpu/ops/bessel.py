@@ -1,22 +1,58 @@
 """Bessel functions of orders 0 and 1, and exponential integrals, for real numbers.
 
-The values are scipy.special's, on a GPU cupyx.scipy.special's.  f(x) / x is a half at 0 for j1 and
-i1, whose derivatives there are taken as that.
+The values are scipy.special's, on a GPU cupyx.scipy.special's.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import primitive
 
+TERMS = 24
+NEAR = 3.0
 
-def _less_quotient(xp: Namespace, f: Any, y: Any, x: Any) -> Any:
-    """f - y / x, and a half at 0."""
-    zero = x == 0
-    return xp.where(zero, 0.5, f - y / xp.where(zero, 1, x))
+
+def _quotient(xp: Namespace, x: Array, first: Array, second: Array, order: int, sign: int) -> Array:
+    """f(x) / x ** order for the Bessel function f of that order, which f0 and f1 start.
+
+    By its series near 0, by the recurrence elsewhere; `sign` is -1 for J and 1 for I.
+    """
+    near = xp.abs(x) < NEAR + order
+    v = xp.where(near, x, 0)
+    square = v * v
+    series = xp.zeros_like(v)
+    for k in range(TERMS - 1, -1, -1):
+        factor = sign**k / (math.factorial(k) * math.factorial(k + order) * 2 ** (2 * k + order))
+        series = series * square + factor
+    w = xp.where(near, 1, x)
+    a, b = first, second / w
+    for n in range(1, order):  # f[n + 1] = sign * (f[n - 1] - 2 n f[n] / x), divided
+        a, b = b, (a - 2 * n * b) * sign / (w * w)
+    return xp.where(near, series, b)
+
+
+def _j_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
+    return g * -(x * call(xp, j_quotient, x, order=order + 1))
+
+
+@primitive(x=_j_slope)
+def j_quotient(xp: Namespace, x: Array, *, order: int) -> Array:
+    """J(x) / x ** order for the Bessel function J of the first kind of that order, from 1 on."""
+    return _quotient(xp, x, xp.special.j0(x), xp.special.j1(x), order, -1)
+
+
+def _i_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
+    return g * (x * call(xp, i_quotient, x, order=order + 1))
+
+
+@primitive(x=_i_slope)
+def i_quotient(xp: Namespace, x: Array, *, order: int) -> Array:
+    """I(x) / x ** order for the modified Bessel function I of that order, from 1 on."""
+    return _quotient(xp, x, xp.special.i0(x), xp.special.i1(x), order, 1)
 
 
 @primitive(x=lambda xp, g, x: g * -call(xp, j1, x))
@@ -25,7 +61,7 @@ def j0(xp: Namespace, x: Array) -> Array:
     return xp.special.j0(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * _less_quotient(xp, call(xp, j0, x), y, x))
+@primitive(x=lambda xp, g, x: g * (call(xp, j0, x) - call(xp, j_quotient, x, order=1)))
 def j1(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the first kind of order 1."""
     return xp.special.j1(x)
@@ -49,7 +85,7 @@ def i0(xp: Namespace, x: Array) -> Array:
     return xp.special.i0(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * _less_quotient(xp, call(xp, i0, x), y, x))
+@primitive(x=lambda xp, g, x: g * (call(xp, i0, x) - call(xp, i_quotient, x, order=1)))
 def i1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1."""
     return xp.special.i1(x)
@@ -61,7 +97,16 @@ def i0e(xp: Namespace, x: Array) -> Array:
     return xp.special.i0e(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * _less_quotient(xp, call(xp, i0e, x) - xp.sign(x) * y, y, x))
+def _i1e(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    # y / x cancels near 0, and I(x) / x overflows far from it.
+    near = xp.abs(x) < NEAR
+    small = xp.where(near, x, 0)
+    quotient = xp.exp(-xp.abs(small)) * call(xp, i_quotient, small, order=1)
+    quotient = xp.where(near, quotient, y / xp.where(near, 1, x))
+    return g * (call(xp, i0e, x) - xp.sign(x) * y - quotient)
+
+
+@primitive(x=_i1e)
 def i1e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i1(x)."""
     return xp.special.i1e(x)

@@ -10,6 +10,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.special import xlog1py, xlogy
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -90,7 +91,8 @@ def betaln(xp: Namespace, a: Array, b: Array) -> Array:
 
 
 def _gamma_density(xp: Namespace, a: Any, x: Any) -> Any:
-    return xp.exp((a - 1) * xp.log(x) - x - call(xp, lgamma, a))
+    # xlogy: at 0 the density is 1 for the shape 1, where (a - 1) * log(x) would be NaN
+    return xp.exp(call(xp, xlogy, a - 1, x) - x - call(xp, lgamma, a))
 
 
 @primitive(x=lambda xp, g, a, x: g * _gamma_density(xp, a, x))
@@ -116,7 +118,7 @@ def gammaincc(a: Any, x: Any, /) -> Variable:
 
 
 def _beta_density(xp: Namespace, a: Any, b: Any, x: Any) -> Any:
-    return xp.exp((a - 1) * xp.log(x) + (b - 1) * xp.log1p(-x) - call(xp, betaln, a, b))
+    return xp.exp(call(xp, xlogy, a - 1, x) + call(xp, xlog1py, b - 1, -x) - call(xp, betaln, a, b))
 
 
 @primitive(x=lambda xp, g, a, b, x: g * _beta_density(xp, a, b, x))
@@ -128,6 +130,27 @@ def betainc_(xp: Namespace, a: Array, b: Array, x: Array) -> Array:
 def betainc(a: Any, b: Any, x: Any, /) -> Variable:
     """The share of the beta distribution with parameters a and b below x; differentiable in x."""
     return betainc_(refuse("betainc", "a", a), refuse("betainc", "b", b), x)
+
+
+def _stdtr(xp: Namespace, g: Any, df: Any, t: Any) -> Any:
+    log = xp.log1p(t * t / df) * ((df + 1) * -0.5) - call(xp, betaln, df * 0.5, 0.5 + df * 0)
+    return g * (xp.exp(log) / xp.sqrt(df))
+
+
+@primitive(t=_stdtr)
+def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
+    """`stdtr`."""
+    square = t * t
+    half = 0.5 + df * 0
+    tail = xp.special.betainc(df * 0.5, half, df / (square + df)) * 0.5
+    middle = xp.special.betainc(half, df * 0.5, square / (square + df)) * 0.5
+    far = xp.where(t < 0, tail, 1 - tail)
+    return xp.where(square < df, xp.sign(t) * middle + 0.5, far)
+
+
+def stdtr(df: Any, t: Any, /) -> Variable:
+    """The share of Student's t distribution with df degrees of freedom below t."""
+    return stdtr_(refuse("stdtr", "df", df), t)
 
 
 @primitive(q=lambda xp, g, x, q: g * -(x * call(xp, zeta_, x + 1, q)))

@@ -85,6 +85,7 @@ class Optimizer:
         for group in self.param_groups:
             for x in group["params"]:
                 if x.grad is not None:
+                    self._check_grad(x, x.grad)
                     state = self.state.get(x)
                     if state is None:
                         state = self.state[x] = {}
@@ -93,6 +94,24 @@ class Optimizer:
                     else:
                         self.update(x, x.grad, state, group)
         return result
+
+    def _check_grad(self, x: Variable, grad: Any) -> None:
+        """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
+        value = x.value
+        name = type(self).__name__
+        if not isinstance(grad, type(value)):
+            hint = "; assign its value" if isinstance(grad, Variable) else ""
+            raise TypeError(
+                f"{name}: the gradient of a parameter is a {type(value).__name__} like the "
+                f"parameter, not {type(grad).__name__}{hint}"
+            )
+        if grad.shape != value.shape:
+            raise ValueError(
+                f"{name}: a gradient has shape {list(grad.shape)}, its parameter "
+                f"{list(value.shape)}"
+            )
+        if grad.dtype.kind == "c" and value.dtype.kind != "c":
+            raise TypeError(f"{name}: a gradient is {grad.dtype}, its parameter {value.dtype}")
 
     def _update_master(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         # taken out of the state, so that it has one holder and is written in place

@@ -51,6 +51,7 @@ class GradScaler:
         self._good = 0
         self._found: bool | None = None
         self._checked: dict[int, bool] = {}
+        self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
         """The factor of losses."""
@@ -97,8 +98,11 @@ class GradScaler:
         if not self.enabled:
             optimizer.step()
             return True
+        if id(optimizer) in self._stepped:  # new gradients would not be unscaled
+            raise RuntimeError("GradScaler: step was called twice without update")
         if id(optimizer) not in self._checked:
             self.unscale_(optimizer)
+        self._stepped.add(id(optimizer))
         if self._checked[id(optimizer)]:
             _log.warning(
                 "GradScaler: a step was skipped, its gradients are not finite (scale %g)",
@@ -124,6 +128,7 @@ class GradScaler:
                 self._good = 0
         self._found = None
         self._checked = {}
+        self._stepped = set()
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to go on from here."""

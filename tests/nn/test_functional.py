@@ -396,3 +396,9 @@ def test_batch_norm_moves_the_running_statistics(backend):
 
 def test_one_hot(backend):
     assert F.one_hot([[0, 2]], 3).tolist() == [[[1, 0, 0], [0, 0, 1]]]
+
+
+@pytest.mark.parametrize("wrong", [-1, 3])
+def test_one_hot_of_an_index_out_of_range(wrong):
+    with pytest.raises(IndexError, match=rf"one_hot: {wrong} is outside \[0, 3\)"):
+        F.one_hot(np.array([0, wrong]), 3)

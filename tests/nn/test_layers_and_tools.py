@@ -288,3 +288,8 @@ def test_a_recurrent_layer_is_one_node_a_direction():
         stack += [edge for edge in node.edges if edge is not None]
     assert names.count("recurrence") == 1
     assert len(names) < 12
+
+
+def test_batch_norm_without_momentum_is_refused_where_it_is_made():
+    with pytest.raises(ValueError, match="BatchNorm1d: momentum is a number, not None"):
+        nn.BatchNorm1d(3, momentum=None)

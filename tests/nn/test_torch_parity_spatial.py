@@ -229,3 +229,22 @@ def test_on_every_backend():
 
     for actual, expected in zip(run("cupy"), run("numpy"), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-10)
+
+
+@pytest.mark.parametrize("padding", [0, 1, (2, 3)])
+def test_output_padding_beyond_the_stride(padding):
+    options = {"stride": 2, "dilation": 4, "padding": padding, "output_padding": (2, 3)}
+    compare(
+        lambda x, w: F.conv_transpose2d(x, w, **options),
+        lambda x, w: torch.nn.functional.conv_transpose2d(x, w, **options),
+        normal(2, 3, 4, 5),
+        normal(3, 2, 3, 2),
+    )
+
+
+def test_circular_pad_goes_on_with_what_is_left():
+    compare(
+        lambda x: F.pad(x, (-1, 2, 1, -2), "circular"),
+        lambda x: torch.nn.functional.pad(x, (-1, 2, 1, -2), "circular"),
+        normal(2, 3, 4, 5),
+    )

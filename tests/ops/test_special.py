@@ -95,3 +95,56 @@ def test_reductions_take_scipys_defaults():
     np.testing.assert_allclose(ag.special.softmax(v).numpy().sum(), 1)
     assert ag.special.logsumexp(v, b=np.array([[0.0, 1], [1, 0]])).shape == ()
     assert ag.special.logsumexp(v, axis=1, keepdims=True, b=2.0).shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("call", "at", "slope"),
+    [
+        (lambda x: ag.special.gammainc(1.0, x), 0.0, 1.0),
+        (lambda x: ag.special.gammaincc(1.0, x), 0.0, -1.0),
+        (lambda x: ag.special.chdtr(2.0, x), 0.0, 0.5),
+        (lambda x: ag.special.betainc(1.0, 1.0, x), 0.0, 1.0),
+        (lambda x: ag.special.betainc(2.0, 1.0, x), 1.0, 2.0),
+        (lambda x: ag.special.stdtr(3.0, x), 0.0, 2 / (np.pi * np.sqrt(3))),
+        (lambda x: ag.special.stdtr(3.0, x), 1e-10, 2 / (np.pi * np.sqrt(3))),
+    ],
+)
+def test_densities_at_the_ends_and_in_the_middle(call, at, slope):
+    np.testing.assert_allclose(ag.grad(call)(np.array(at)), slope)
+
+
+@pytest.mark.parametrize("at", [0.0, 1e-12, 1e-6, 1.0, 3.9, 4.1, 7.0, 15.0])
+@pytest.mark.parametrize(
+    ("name", "reference"),
+    [("j0", scipy.jvp), ("j1", scipy.jvp), ("i0", scipy.ivp), ("i1", scipy.ivp)],
+)
+def test_derivatives_of_bessel_functions_to_the_fourth_order(name, reference, at):
+    f = getattr(ag.special, name)
+    for n in range(1, 5):
+        f = ag.grad(f)
+        expected = reference(int(name[1]), at, n)
+        np.testing.assert_allclose(f(np.array(at)), expected, rtol=1e-9, atol=1e-12)
+
+
+def test_logsumexp_of_a_large_element_that_counts_for_nothing():
+    v = ag.Variable(np.array([1e3, 0.0]), requires_grad=True)
+    y = ag.special.logsumexp(v, b=np.array([0.0, 2.0]))
+    y.backward()
+    np.testing.assert_allclose(y.numpy(), np.log(2))
+    assert v.grad.tolist() == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("at", [1e-12, 1e-6, 0.1, 2.9, 3.1, 40.0])
+def test_second_derivative_of_i1e(at):
+    # (exp(-x) i1)'' = exp(-x) (i1'' - 2 i1' + i1)
+    found = ag.grad(ag.grad(ag.special.i1e))(np.array(at))
+    expected = scipy.ivp(1, at, 2) - 2 * scipy.ivp(1, at, 1) + scipy.iv(1, at)
+    np.testing.assert_allclose(found, np.exp(-at) * expected, rtol=1e-8, atol=1e-14)
+
+
+@pytest.mark.parametrize("at", [-40.0, -2.0, -1.0, -1e-10, 0.0, 1e-10, 0.3, 1.0, 2.0, 40.0])
+def test_students_t_keeps_its_digits_in_the_middle(at):
+    slope = at / np.sqrt(3)
+    expected = (slope / (1 + slope**2) + np.arctan(slope)) / np.pi
+    found = ag.special.stdtr(np.array(3.0), np.array(at)).item() - 0.5
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-16)

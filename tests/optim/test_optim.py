@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import autograd_gpu as ag
-from autograd_gpu import optim
+from autograd_gpu import nn, optim
 
 CASES = {
     "sgd": (optim.SGD, {"lr": 0.1}),
@@ -220,3 +220,22 @@ def test_clipping(backend):
     np.testing.assert_allclose(ag.Variable(b.grad).numpy(), grads[1] / 2, rtol=1e-5)
     optim.clip_grad_value_([a, b, c], 0.01)
     assert np.abs(ag.Variable(a.grad).numpy()).max() <= 0.01
+
+
+@pytest.mark.parametrize(
+    ("grad", "error", "message"),
+    [
+        (np.ones((2, 1)), ValueError, r"shape \[2, 1\], its parameter \[2\]"),
+        (np.ones(1), ValueError, r"shape \[1\], its parameter \[2\]"),
+        (np.ones(2) * 1j, TypeError, "complex128, its parameter float"),
+        (ag.Variable([1.0, 2.0]), TypeError, "not Variable; assign its value"),
+        ([1.0, 2.0], TypeError, "like the parameter, not list"),
+    ],
+)
+@pytest.mark.parametrize("kind", [optim.SGD, optim.Adam])
+def test_an_assigned_gradient_that_does_not_fit_is_refused(kind, grad, error, message):
+    weight = nn.Parameter(np.ones(2))
+    weight.grad = grad
+    with pytest.raises(error, match=message):
+        kind([weight], lr=0.1).step()
+    assert weight.tolist() == [1.0, 1.0]

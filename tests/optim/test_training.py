@@ -223,3 +223,16 @@ def test_a_scaler_that_is_off_does_nothing():
     assert x.tolist() == [1.0]
     with pytest.raises(ValueError, match="backoff_factor"):
         optim.GradScaler(backoff_factor=2.0)
+
+
+def test_a_scaler_refuses_a_second_step_whose_gradients_it_would_not_unscale():
+    weight = nn.Parameter(np.ones(2))
+    optimizer, scaler = optim.SGD([weight], lr=0.1), optim.GradScaler(init_scale=8.0)
+    for _ in range(2):
+        optimizer.zero_grad()
+        scaler.scale(weight.sum()).backward()
+        scaler.step(optimizer)
+        with pytest.raises(RuntimeError, match="step was called twice without update"):
+            scaler.step(optimizer)
+        scaler.update()
+    np.testing.assert_allclose(weight.numpy(), 0.8)

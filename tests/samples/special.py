@@ -73,6 +73,14 @@ x = draw("betainc", (2, 3), 0.2, 0.8)
 add("betainc", scipy.betainc, (draw("ba", (2, 3), 0.5, 2), draw("bb", (3,), 0.5, 2), x), "row")
 add("betainc", scipy.betainc, (1.5, 0.5, x), "numbers")
 
+only_second("stdtr", scipy.stdtr, (0.5, 5), (-2, 2))
+for order in (1, 2, 3):
+    for name, f in (("j_quotient", scipy.jv), ("i_quotient", scipy.iv)):
+        add(name, lambda x, order, f=f: f(order, x) / x**order, (draw(name, (2, 3), 0.5, 3),),
+            f"order {order}", {"order": order})  # fmt: skip
+        add(name, lambda x, order, f=f: f(order, x) / x**order, (draw(name, (3,), 7, 9),),
+            f"order {order} far", {"order": order})  # fmt: skip
+
 unary("j0", scipy.j0)
 unary("j1", scipy.j1)
 unary("y0", scipy.y0, 0.5, 3)

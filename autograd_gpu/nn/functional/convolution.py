@@ -201,15 +201,20 @@ def _transposed(
         raise ValueError(f"{op}: output_padding must be smaller than stride or dilation")
     if min(size) < 1:
         raise ValueError(f"{op}: padding {pads} leaves nothing of x {list(shape)}")
+    # What output_padding adds is what padding cut off, and beyond that there are zeros.
+    ends = [max(p - e, 0) for p, e in zip(pads, extra, strict=True)]
+    beyond = [max(e - p, 0) for p, e in zip(pads, extra, strict=True)]
     y = ops.conv_input(
         x,
         weight,
-        size=size,
+        size=tuple(n - b for n, b in zip(size, beyond, strict=True)),
         stride=strides,
-        padding=tuple((p, p) for p in pads),
+        padding=tuple(zip(pads, ends, strict=True)),
         dilation=dilations,
         groups=groups,
     )
+    if any(beyond):
+        y = ops.pad(y, ((0, 0), (0, 0), *[(0, b) for b in beyond]))
     if bias is None:
         return y
     if casting.get() is not None:

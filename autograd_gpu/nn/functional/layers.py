@@ -61,6 +61,9 @@ def one_hot(indices: Any, num_classes: int) -> Variable:
     if at.dtype.kind not in "iu":
         raise TypeError(f"one_hot: indices are integers, not {at.dtype}")
     backend = backend_near(at)
+    if backend.name == "numpy" and at.size and not 0 <= at.min() <= at.max() < num_classes:
+        wrong = at.min() if at.min() < 0 else at.max()
+        raise IndexError(f"one_hot: {wrong} is outside [0, {num_classes})")
     classes = backend.xp.arange(num_classes, dtype=at.dtype)
     hot = at[..., None] == classes
     return Variable(backend.asarray(hot, ops.zeros(()).dtype))

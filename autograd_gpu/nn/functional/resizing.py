@@ -45,6 +45,8 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None 
             raise ValueError(f"pad: widths {before} and {after} cut more than an axis of {n} has")
     if mode == "constant":
         return _constant(y, pairs, value or 0)
+    if mode == "circular":  # goes on where what is left starts and ends
+        y, pairs = _cut(y, pairs)
     for axis, (n, (before, after)) in enumerate(zip(y.shape, pairs, strict=True)):
         if before or after:
             most = {"reflect": n - 1, "circular": n, "replicate": math.inf}[mode]
@@ -59,6 +61,12 @@ def pad(x: Any, pad: Sequence[int], mode: str = "constant", value: float | None 
 
 
 def _constant(x: Variable, pairs: list[tuple[int, int]], value: float) -> Variable:
+    x, pairs = _cut(x, pairs)
+    return ops.pad(x, pairs, constant_values=value)
+
+
+def _cut(x: Variable, pairs: list[tuple[int, int]]) -> tuple[Variable, list[tuple[int, int]]]:
+    """`x` without what negative widths cut off, and the widths that are left."""
     if any(min(pair) < 0 for pair in pairs):
         x = x[
             tuple(
@@ -67,7 +75,7 @@ def _constant(x: Variable, pairs: list[tuple[int, int]], value: float) -> Variab
             )
         ]
         pairs = [(max(before, 0), max(after, 0)) for before, after in pairs]
-    return ops.pad(x, pairs, constant_values=value)
+    return x, pairs
 
 
 def _place(i: int, n: int, mode: str) -> int:
