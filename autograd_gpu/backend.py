@@ -225,7 +225,6 @@ def load_backend(name: str) -> Backend:
     if backend is None:
         if name not in NAMES:
             raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
-        _find_backends()
         module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
         backend = module.create()
         NAMESPACES[backend.array_type] = backend.xp
@@ -377,3 +376,6 @@ def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:
         f"{op}: operands live on different backends ({kinds}); nothing is moved silently, "
         f"use .to('cupy') or .to('numpy') on one of them"
     )
+
+
+_find_backends()
