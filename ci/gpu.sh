@@ -95,7 +95,7 @@ step() {
     else
         timeout "$limit" "$@" >"$out/$name.log" 2>&1
         code=$?
-        result=$(tail -n 1 "$out/$name.log" | tr '|\t"\\' '    ')
+        result=$(grep -v '^learning curve' "$out/$name.log" | tail -n 1 | tr '|\t"\\' '    ')
         [ "$code" -ne 124 ] || result="stopped after $limit s; $result"
     fi
     [ "$code" -eq 0 ] || failed=1
