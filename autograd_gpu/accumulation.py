@@ -89,9 +89,10 @@ def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
     every `.grad` as it was.
     """
     with _lock:
-        for i, node in enumerate(leaves):
+        for node in leaves:
             if node.variable.grad is not None:
-                _require_fit(node.variable, finished[i])
+                _require_fits(leaves, finished)
+                break
         while leaves:
             variable = leaves.pop().variable
             grad = finished.pop()
@@ -136,6 +137,12 @@ def take_over(captured: dict[Node, Gradient], key: Any) -> Variable | None:
     if getrefcount(captured[key]) == ALONE and captured[key].base is None:
         return Variable(captured[key])
     return Variable(captured[key].copy())
+
+
+def _require_fits(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
+    for node, g in zip(leaves, finished, strict=True):
+        if node.variable.grad is not None:
+            _require_fit(node.variable, g)
 
 
 def _require_fit(variable: Variable, g: Array) -> None:

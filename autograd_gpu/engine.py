@@ -212,8 +212,9 @@ def _run(
     leaves: list[AccumulateGrad] = []
     finished: list[Gradient] = []
     kept: list[tuple[Node, Gradient]] = []
-    check_nan = bool(watching) and anomaly.get()
-    safely = safe.get()
+    check_nan = safely = False
+    if watching:
+        check_nan, safely = anomaly.get(), safe.get()
     node = None
     grads: Any
     old: Any

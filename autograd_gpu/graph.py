@@ -152,13 +152,14 @@ def gradient_edge(x: Variable) -> Node | None:
     if node is None and x._requires_grad:
         known = x._accumulator
         node = known() if known is not None else None
-        if node is None or node.shape != x.value.shape or node.dtype != x.value.dtype:
+        value = x.value
+        if node is None or node.shape != value.shape or node.dtype != value.dtype:
             # Written out: a constructor's call would cost as much as the rest.
             node = AccumulateGrad()
             node.variable = x
             node.edges = ()
-            node.shape = x.value.shape
-            node.dtype = x.value.dtype
+            node.shape = value.shape
+            node.dtype = value.dtype
             node.hooks = None
             x._accumulator = ref(node)
     return node

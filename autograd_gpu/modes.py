@@ -18,8 +18,8 @@ R = TypeVar("R")
 recording: ContextVar[bool] = ContextVar("autograd_gpu.recording", default=True)
 anomaly: ContextVar[bool] = ContextVar("autograd_gpu.anomaly", default=False)
 
-# One entry for each detect_anomaly that any thread or task is in: empty, it spares every op the
-# look at the context variable.
+# One entry for each watched guard that any thread or task is in: empty, it spares every op and
+# backward the look at the context variables.
 watching: list[None] = []
 
 
@@ -194,7 +194,24 @@ class set_grad_enabled(guard):
         return plain(function)
 
 
-class detect_anomaly(guard):
+class watched_guard(guard):
+    """A guard of a mode that is rarely on, which `watching` tells without a look at the mode."""
+
+    def __enter__(self) -> None:
+        watching.append(None)
+        super().__enter__()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        super().__exit__(kind, error, traceback)
+        watching.pop()
+
+
+class detect_anomaly(watched_guard):
     """Context manager and decorator for finding a faulty derivative.
 
     Ops recorded inside remember the line that called them, and an exception in their backward
@@ -214,16 +231,3 @@ class detect_anomaly(guard):
 
     def __init__(self) -> None:
         super().__init__(True)
-
-    def __enter__(self) -> None:
-        watching.append(None)
-        super().__enter__()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        super().__exit__(kind, error, traceback)
-        watching.pop()

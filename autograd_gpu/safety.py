@@ -8,13 +8,13 @@ from typing import Any
 
 from autograd_gpu.backend import NAMESPACES
 from autograd_gpu.graph import Gradient, Node
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import watched_guard
 from autograd_gpu.variable import Variable
 
 safe: ContextVar[bool] = ContextVar("autograd_gpu.safe", default=False)
 
 
-class nan_safe(guard):
+class nan_safe(watched_guard):
     """Context manager and decorator: a gradient that is exactly 0 stays 0 in a backward run inside.
 
     The chain rule multiplies what arrives at an op with its derivative, and 0 times infinity is

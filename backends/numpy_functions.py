@@ -95,7 +95,8 @@ def masked(x: Array, mask: Array) -> Array:
     """
     bits = _BITS.get(x.dtype.char)
     if x.size <= SMALL or bits is None or x.shape != mask.shape or not x.flags.c_contiguous:
-        return np.where(mask, x, 0)
+        zero = _ZERO.get(x.dtype.char)  # a Python number takes 0.35 us longer
+        return np.where(mask, x, 0 if zero is None else zero)
     y = np.empty_like(x)
     raw = y.view(bits)
     raw[...] = mask.view(np.int8)
@@ -105,6 +106,7 @@ def masked(x: Array, mask: Array) -> Array:
 
 
 _BITS = {"e": np.int16, "f": np.int32, "d": np.int64}
+_ZERO = {dtype: np.zeros((), dtype) for dtype in "efdFD"}
 
 
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:

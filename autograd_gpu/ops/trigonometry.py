@@ -80,7 +80,8 @@ def cosh(xp: Namespace, x: Array) -> Array:
     return xp.cosh(x)
 
 
-@primitive(x=lambda xp, g, y: g * (1 - xp.conj(y * y)))
+# g (1 - y y), without the number, which costs small arrays as much as another product
+@primitive(x=lambda xp, g, y: g - g * xp.conj(y * y))
 def tanh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic tangent."""
     return xp.tanh(x)
