@@ -123,10 +123,6 @@ class Backend(Protocol):
         """Whether `x` is a view of another buffer, or has a layout that cannot be written into."""
         ...
 
-    def add_into(self, out: Array, x: Array) -> None:
-        """`out += x` in place; shapes and dtypes are equal."""
-        ...
-
     def host_generator(self, seed: int) -> Any:
         """A numpy.random.Generator: it draws on the host, the same numbers on every backend."""
         ...

@@ -304,10 +304,6 @@ class _Backend:
         """Nowhere."""
         return x.device
 
-    def add_into(self, out: Symbol, x: Any) -> None:
-        """`out += x`."""
-        out += x
-
 
 _kinds: dict[str, type[Symbol]] = {}
 

@@ -102,10 +102,6 @@ class CupyBackend:
         """NumPy's generator, for the same numbers as on NumPy."""
         return np.random.Generator(np.random.PCG64(seed))
 
-    def add_into(self, out: Array, x: Array) -> None:
-        """`out += x` in place."""
-        cp.add(out, x, out)
-
 
 def _refuse_foreign(data: Any) -> None:
     # cupy.asarray would upload these without a word, also from within a list

@@ -185,10 +185,6 @@ class NumpyBackend:
         """Whether `x` is a view of another buffer, or read-only."""
         return x.base is not None or not x.flags.writeable
 
-    def add_into(self, out: Array, x: Array) -> None:
-        """`out += x` in place."""
-        np.add(out, x, out)
-
     def host_generator(self, seed: int) -> np.random.Generator:
         """A generator of random numbers."""
         return np.random.Generator(np.random.PCG64(seed))
