@@ -84,19 +84,29 @@ class Optimizer:
         """
         result = closure() if closure is not None else None
         watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
             for x in group["params"]:
-                if x.grad is not None:
-                    self._check_grad(x, x.grad)
-                    state = self.state.get(x)
-                    if state is None:
-                        state = self.state[x] = {}
-                    change = self._update_master if x.value.dtype.itemsize == 2 else self.update
-                    if watcher is None:
-                        change(x, x.grad, state, group)
-                    else:
-                        watcher.update(change, x, x.grad, state, group)
+                if watcher is None:
+                    self._step(x, group)
+                else:
+                    watcher.update(self._step, x, group)
         return result
+
+    def _step(self, x: Variable, group: Group) -> None:
+        """Change one parameter, if it has a gradient."""
+        grad = x.grad
+        if grad is None:
+            return
+        self._check_grad(x, grad)
+        state = self.state.get(x)
+        if state is None:
+            state = self.state[x] = {}
+        if x.value.dtype.itemsize == 2:
+            self._update_master(x, grad, state, group)
+        else:
+            self.update(x, grad, state, group)
 
     def _check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
