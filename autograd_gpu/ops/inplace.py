@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_mismatch, find_backend
+from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_mismatch, find_backend, same_home
 from autograd_gpu.graph import edges_of, make_result
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import describe, explain
@@ -55,7 +55,7 @@ def _raw(x: Variable, value: Any, change: str) -> Any:
     if isinstance(value, (list, tuple)):
         return from_python(value, backend=backend)
     found = find_backend(value)
-    if found is not None and found is not backend and value.ndim:
+    if found is not None and not same_home(found, backend) and value.ndim:
         raise backend_mismatch(change, [x.value, value])
     return value
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import backend_of
 from autograd_gpu.optim.optimizer import like
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 
@@ -37,8 +38,16 @@ class EMA:
 
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
-        for average, x in zip(self.averages, self.params, strict=True):
-            backend_of(average).average_step(average, x.value, decay=self.decay)
+        watcher = recorder.get()
+        for i, x in enumerate(self.params):
+            if watcher is None:
+                self._move(x, i)
+            else:
+                watcher.update(self._move, x, i)
+
+    def _move(self, x: Variable, i: int) -> None:
+        average = self.averages[i]
+        backend_of(average).average_step(average, x.value, decay=self.decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
