@@ -179,6 +179,8 @@ def gelu_tanh_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 
     def gradient(g: Array, x: Array) -> Array:
         y = _slope(xp, x)
+        if y.__class__ is not g.__class__:  # a batch of gradients
+            return y * g
         y *= g
         return y
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import BACKENDS, NAMES, Array, Namespace, backend_of, load_backend
+from autograd_gpu.batched import Batched, batched
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, edges_of, make_result
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
@@ -40,17 +42,24 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
 class Transfer(FunctionNode):
     """A value moved to another backend or device; its gradient moves back."""
 
-    __slots__ = ("backend", "device")
+    __slots__ = ("backend", "device", "target")
 
     label = "to"
-    backend: str
+    backend: str  # where the gradient goes
     device: Any
+    target: tuple[str, Any]  # where the value went
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (_moved(g, self.backend, self.device),)
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (_transferred(g, self.backend, self.device),)
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return _moved(tangents[0], *self.target)
+
+    def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
+        return _transferred(tangents[0], *self.target)
 
 
 def to(x: Variable, target: Any) -> Variable:
@@ -123,6 +132,7 @@ def _transferred(x: Variable, name: str, device: Any) -> Variable:
     source = BACKENDS[type(x.value)]
     node = Transfer()
     node.edges = edges
+    node.target = name, device
     node.backend = source.name
     node.device = None if source.name == "numpy" else source.device(x.value)
     return make_result(value, node)
@@ -130,4 +140,6 @@ def _transferred(x: Variable, name: str, device: Any) -> Variable:
 
 def _moved(value: Array, name: str, device: Any) -> Array:
     """A copy of `value` on that backend and device, by way of the host."""
+    if isinstance(value, Batched):
+        return batched(_moved(value.data, name, device))
     return load_backend(name).from_host(backend_of(value).to_host(value), device)
