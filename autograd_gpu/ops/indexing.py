@@ -1,4 +1,4 @@
-"""Elements picked by an index, put back, sorted and searched.
+"""Elements picked by an index, and put back.
 
 Every index that NumPy knows is one here: integers, slices, None, Ellipsis, integer arrays, masks
 and mixtures of these; arrays in it may be Variables.  On CuPy a mask makes the host wait, and array
