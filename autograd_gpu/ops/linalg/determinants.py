@@ -12,8 +12,8 @@ from autograd_gpu.ops.linalg.common import (
     diagonal_of,
     embedded,
     eye,
-    zero,
 )
+from autograd_gpu.ops.linalg.equal_values import zero
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 

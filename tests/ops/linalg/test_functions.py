@@ -37,9 +37,12 @@ def test_lstsq(shapes):
         assert ag.grad_check(lambda a, b: linalg.lstsq(a, b).residuals, [a, b])
 
 
-def test_pinv_of_matrices_of_constant_rank():
-    x = real(4, 2)
-    assert ag.grad_check(lambda a, b: linalg.pinv(a @ b, 1e-8), [x, real(2, 3)])
+@pytest.mark.parametrize("order", [1, 2])
+def test_matrices_of_constant_rank(order):
+    a, b, right = real(4, 2), real(2, 3), real(4, 2)
+    assert ag.grad_check(lambda a, b: linalg.pinv(a @ b, 1e-8), [a, b], order=order)
+    f = lambda a, b, c: linalg.lstsq(a @ b, c, 1e-8).x  # noqa: E731
+    assert ag.grad_check(f, [a, b, right], order=order)
 
 
 @pytest.mark.parametrize("n", [-3, -1, 0, 1, 2, 7])
