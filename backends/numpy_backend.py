@@ -91,6 +91,7 @@ def _namespace() -> ModuleType:
         COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
+        expm1=numpy_functions.expm1,
         masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
