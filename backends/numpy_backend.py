@@ -148,6 +148,11 @@ class NumpyBackend:
                 f"expected a NumPy array, a number or a list, got {type(data).__name__}; "
                 "arrays of other libraries are not moved silently"
             )
+        if isinstance(data, np.ma.MaskedArray):
+            raise TypeError(
+                "a masked array would lose its mask; use .filled(...), or its .data and "
+                "where(mask, ...)"
+            )
         return np.asarray(data, dtype)
 
     def to_host(self, x: Array) -> Array:

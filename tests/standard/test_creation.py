@@ -1,5 +1,7 @@
 """New arrays: asarray with and without copies, devices, DLPack."""
 
+import array
+
 import numpy as np
 import pytest
 
@@ -77,3 +79,47 @@ def test_dlpack():
     assert not np.shares_memory(ag.from_dlpack(x, copy=True).value, x)
     with pytest.raises(TypeError, match="requires a gradient.*detach"):
         np.from_dlpack(ag.Variable(x, requires_grad=True))
+
+
+@pytest.mark.parametrize(
+    ("obj", "dtype"),
+    [
+        (True, "bool"), (3, "int64"), (2**63, "uint64"), (1.5, "float32"), (1j, "complex64"),
+        ([], "float32"), ([[], []], "float32"), ([True, 2], "int64"), ([1, 2.5], "float32"),
+        ([1, 2j], "complex64"), (range(3), "int64"), ([range(2), [3, 4]], "int64"),
+        ([np.float64(1.0), 2], "float64"), (array.array("h", [1, 2]), "int16"),
+        (memoryview(np.ones((2, 2))), "float64"), (b"ab", "uint8"),
+    ],
+)  # fmt: skip
+def test_asarray_of_numbers_lists_and_buffers(obj, dtype):
+    assert ag.asarray(obj).dtype == dtype
+    np.testing.assert_array_equal(
+        ag.asarray(obj).numpy(), np.asarray(list(obj) if isinstance(obj, bytes) else obj)
+    )
+
+
+def test_asarray_shares_the_memory_of_a_buffer():
+    numbers = array.array("d", [1.0, 2.0])
+    assert np.shares_memory(ag.asarray(numbers).value, numbers)
+
+
+@pytest.mark.parametrize("obj", [None, "abc", {}, object()])
+def test_asarray_of_other_things(obj):
+    with pytest.raises(TypeError, match=f"got {type(obj).__name__}"):
+        ag.asarray(obj)
+
+
+def test_asarray_of_another_library():
+    with pytest.raises(TypeError, match="use from_dlpack"):
+        ag.asarray(pytest.importorskip("array_api_strict").ones(2))
+
+
+def test_asarray_of_lists_that_mix():
+    v = ag.Variable([1.0, 2.0], requires_grad=True)
+    assert ag.asarray([1, v[0]]).dtype == ag.float32
+    assert ag.asarray([v[0], 2], dtype=ag.float64).dtype == ag.float64
+    nested = ag.asarray([[v[0], 2], [[3.0, 4.0][0], v[1] * v[1]]])
+    nested.sum().backward()
+    np.testing.assert_array_equal(v.grad, [1, 4])
+    with pytest.raises(ValueError, match="one shape"):
+        ag.asarray([v, [1.0]])
