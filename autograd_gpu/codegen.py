@@ -142,7 +142,8 @@ class Writer:
             (x,) = self.operands
             return [
                 f"{x} = as_tuple({self.name!r}, {x})",
-                f"r_{x} = [v.value if isinstance(v, Variable) else v for v in {x}]",
+                f"r_{x} = [v.value if isinstance(v, Variable) else numeric({self.name!r}, v)"
+                f" for v in {x}]",
                 f"xp = NAMESPACES.get(r_{x}[0].__class__)",
                 f"if xp is None or len({{v.__class__ for v in r_{x}}}) > 1:",
                 f"    xp, *r_{x} = unify({self.name!r}, *r_{x})",
@@ -156,7 +157,8 @@ class Writer:
             if x in self.wanted:
                 edge = f"({x}.grad_fn or gradient_edge({x})) if recorded else None"
                 lines += [f"    e_{x} = {edge}"]
-            lines += ["else:", f"    r_{x} = {x}"]
+            raw = f"{x} if {x}.__class__ in NUMBERS else numeric({self.name!r}, {x})"
+            lines += ["else:", f"    r_{x} = {raw}"]
             if x in self.wanted:
                 lines += [f"    e_{x} = None"]
         first, *others = [x for x in self.operands if x not in self.optional]

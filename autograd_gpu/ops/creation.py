@@ -18,6 +18,7 @@ from autograd_gpu.backend import (
     current_backend,
     load_backend,
 )
+from autograd_gpu.ops.arguments import beside
 from autograd_gpu.ops.casts import placed
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import as_value, get_default_dtype
@@ -198,12 +199,12 @@ def asarray(
     >>> asarray([v, v]).requires_grad
     True
     """
-    if copy is False and not hasattr(obj, "dtype"):
+    if copy is False and isinstance(obj, (bool, int, float, complex, list, tuple, range)):
         raise ValueError(f"asarray: {type(obj).__name__} can't become an array without a copy")
     if isinstance(obj, Variable):
         x = obj
-    elif isinstance(obj, (list, tuple)) and _tracks(obj):
-        x = ops.stack([asarray(item) for item in obj])
+    elif isinstance(obj, (list, tuple)) and (tracked := _tracked(obj)) is not None:
+        x = _stacked(obj, tracked)
     else:
         x = Variable(obj, dtype=dtype)
     if dtype is not None and x.dtype != dtype:
@@ -218,11 +219,22 @@ def asarray(
     return Variable(x.value.copy()) if x.dtype.kind == "b" else ops.positive(x)
 
 
-def _tracks(items: Any) -> bool:
-    """Whether a Variable in nested lists requires a gradient."""
-    return any(
-        x.requires_grad if isinstance(x, Variable) else isinstance(x, (list, tuple)) and _tracks(x)
-        for x in items
+def _tracked(items: Any) -> Variable | None:
+    """The first Variable in nested lists that requires a gradient."""
+    for x in items:
+        found = _tracked(x) if isinstance(x, (list, tuple)) else x
+        if isinstance(found, Variable) and found.requires_grad:
+            return found
+    return None
+
+
+def _stacked(items: Any, tracked: Variable) -> Variable:
+    """Nested lists as one Variable; Python numbers take part in its dtype weakly."""
+    return ops.stack(
+        [
+            _stacked(x, tracked) if isinstance(x, (list, tuple)) else beside(tracked, x)
+            for x in items
+        ]
     )
 
 
