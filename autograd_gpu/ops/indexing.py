@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from autograd_gpu.backend import (
     BACKENDS,
     NAMESPACES,
+    SEVERAL_DEVICES,
     Array,
     Namespace,
     backend_mismatch,
@@ -20,6 +21,7 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.modes import recording
 from autograd_gpu.ops.debug import active, check_index
+from autograd_gpu.placement import beside, require_together
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -62,6 +64,8 @@ def _entry(x: Any, entry: Any) -> Any:
         value = x.value if isinstance(x, Variable) else x
         if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
             raise backend_mismatch("indexing", [value, entry])
+        if SEVERAL_DEVICES and value.__class__ is kind:
+            require_together("indexing", value, entry)
     return entry
 
 
@@ -71,7 +75,7 @@ def _has_variables(entry: Any) -> bool:
 
 def _backend(x: Any) -> Any:
     value = x.value if isinstance(x, Variable) else x
-    return find_backend(value) or current_backend()
+    return beside(value) if find_backend(value) is not None else current_backend()
 
 
 def is_basic(index: Any) -> bool:
@@ -251,7 +255,7 @@ def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{op}: axis {axis} is out of range for {ndim} axes")
     axis %= ndim
-    xp = NAMESPACES[x.value.__class__]
+    xp = beside(x.value).xp
     return tuple(
         [
             indices if i == axis else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
