@@ -12,6 +12,7 @@ from typing import Any
 from autograd_gpu.backend import (
     BACKENDS,
     NAMESPACES,
+    SEVERAL_DEVICES,
     Array,
     Namespace,
     backend_mismatch,
@@ -19,6 +20,7 @@ from autograd_gpu.backend import (
     find_backend,
 )
 from autograd_gpu.ops.debug import active, check_index
+from autograd_gpu.placement import beside, require_together
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -61,6 +63,8 @@ def _entry(x: Any, entry: Any) -> Any:
         value = x.value if isinstance(x, Variable) else x
         if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
             raise backend_mismatch("indexing", [value, entry])
+        if SEVERAL_DEVICES and value.__class__ is kind:
+            require_together("indexing", value, entry)
     return entry
 
 
@@ -70,7 +74,7 @@ def _has_variables(entry: Any) -> bool:
 
 def own_backend(x: Any) -> Any:
     value = x.value if isinstance(x, Variable) else x
-    return find_backend(value) or current_backend()
+    return beside(value) if find_backend(value) is not None else current_backend()
 
 
 def is_basic(index: Any) -> bool:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_gpu import placement
 from autograd_gpu.backend import (
-    NAMESPACES,
     Array,
     Namespace,
 )
@@ -86,7 +86,7 @@ def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{op}: axis {axis} is out of range for {ndim} axes")
     axis %= ndim
-    xp = NAMESPACES[x.value.__class__]
+    xp = placement.beside(x.value).xp
     return tuple(
         [
             indices if i == axis else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))
