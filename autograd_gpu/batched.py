@@ -2,17 +2,17 @@
 
 A Batched array of shape [M, N] holds an array [B, M, N], a batch of B.  The derivatives of ops and
 the engine run on it as on an array of shape [M, N]; beside plain arrays, which are the same for the
-whole batch.  The functions that derivatives use most have a rule (`autograd_gpu.batching`); any
+whole batch.  The functions that derivatives use most have a rule (`autograd_gpu.batch_rules`); any
 other is called once for each element of the batch, which is slower and as right.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array
 
 
 def aligned(x: Any, ndim: int) -> Any:
@@ -181,45 +181,34 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge", "neg", "pos", "abs", "invert")
     setattr(Batched, f"__{_name}__", _operator(f"__{_name}__"))
 
 
-class _Backend:
-    """As much of a backend as the engine and the ops ask for."""
+def one_by_one(kind: type[Batched], function: Callable[..., Any], *args: Any, **kw: Any) -> Any:
+    """`function` of each element of the batch: right for any function, if not fast."""
+    batches = [v for x in args for v in (x if isinstance(x, (list, tuple)) else (x,))]
+    size = next(len(x.data) for x in batches if isinstance(x, Batched))
 
-    def __init__(self, plain: Any, kind: type[Batched], xp: Namespace) -> None:
-        self.name, self.array_type, self.xp, self.plain = plain.name, kind, xp, plain
+    def at(i: int, x: Any) -> Any:
+        if isinstance(x, Batched):
+            return x.data[i]
+        return type(x)([at(i, v) for v in x]) if type(x) in (list, tuple) else x
 
-    def asarray(self, data: Any, dtype: Any = None) -> Any:
-        """`data` in that dtype."""
-        if not isinstance(data, Batched):
-            return self.plain.asarray(data, dtype)
-        return data if dtype is None or data.dtype == dtype else data.astype(dtype)
-
-    def is_shared(self, x: Any) -> bool:
-        """True: an update in place makes a copy."""
-        return True
-
-    def device(self, x: Batched) -> Any:
-        """Where the memory is."""
-        return self.plain.device(x.data)
+    return _stacked(kind, [function(*[at(i, x) for x in args], **kw) for i in range(size)])
 
 
-_kinds: dict[type, type[Batched]] = {}
+def _stacked(kind: type[Batched], results: Sequence[Any]) -> Any:
+    first = results[0]
+    if first is None:
+        return None
+    if isinstance(first, (list, tuple)):
+        return tuple([_stacked(kind, parts) for parts in zip(*results, strict=True)])
+    arrays = [x for x in results if type(x) in NAMESPACES]
+    xp = NAMESPACES[type(arrays[0])] if arrays else NAMESPACES[kind].plain
+    return kind(xp.stack([xp.asarray(x) for x in results]))
 
 
-def batched(data: Array) -> Batched:
-    """A batch of the arrays along the first axis of `data`."""
-    kind = _kinds.get(type(data))
-    if kind is None:
-        # the rules need this module
-        from autograd_gpu.batching import BatchedNamespace
-
-        plain = BACKENDS[type(data)]
-        kind = _kinds[type(data)] = type("Batched", (Batched,), {"__slots__": ()})
-        made: Any = _Backend(plain, kind, BatchedNamespace(plain.xp, kind))
-        NAMESPACES[kind] = made.xp
-        BACKENDS[kind] = made
-    return kind(data)
+KINDS: dict[type, type[Batched]] = {}
+"""The type of batches of arrays of a type; `autograd_gpu.batching.batched` makes them."""
 
 
 def is_batch_of(kind: type, plain: type) -> bool:
     """Whether arrays of `kind` are batches of arrays of type `plain`."""
-    return _kinds.get(plain) is kind
+    return KINDS.get(plain) is kind

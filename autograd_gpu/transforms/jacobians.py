@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.backend import Array, backend_of
-from autograd_gpu.batched import Batched, batched
+from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.batched import Batched
+from autograd_gpu.batching import batched
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import push
 from autograd_gpu.graph import gradient_edge
 from autograd_gpu.modes import watching
+from autograd_gpu.placement import beside
 from autograd_gpu.transforms.derivatives import grad
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
 from autograd_gpu.transforms.tree import tree_like, zeros_like
@@ -87,7 +89,7 @@ def _pulled(run: Run, y: Variable, value: complex) -> list[Variable]:
     """The gradients [y.size, *x.shape] of `value` times each element of `y`."""
     sizes = [y.size, *(x.size for x in run.inner)]
     parts = []
-    for batch in unit_batches(y, value, sizes, one_by_one=run.connected or bool(watching)):
+    for batch in unit_batches(y, value, sizes, one_by_one=_one_by_one(run)):
         grads = run.pull([y], [batch], create_graph=run.connected, retain_graph=True)
         parts.append([unbatched(g, batch) for g in grads])
     return [ops.concat(column) for column in zip(*parts, strict=True)]
@@ -123,7 +125,7 @@ def _pushed(run: Run, ys: list[Variable], x: Variable, value: complex) -> list[V
     roots = [n for n in nodes if n is not None]
     sizes = [x.size, *(y.size for y in ys)]
     parts = []
-    for batch in unit_batches(x, value, sizes, one_by_one=run.connected or bool(watching)):
+    for batch in unit_batches(x, value, sizes, one_by_one=_one_by_one(run)):
         left = iter(push(roots, {node: batch}, recorded=run.connected))
         tangents = [None if n is None else next(left) for n in nodes]
         parts.append([None if t is None else unbatched(t, batch) for t in tangents])
@@ -133,11 +135,17 @@ def _pushed(run: Run, ys: list[Variable], x: Variable, value: complex) -> list[V
 
 
 def _zeros(y: Variable, x: Variable) -> Variable:
-    xp = backend_of(x.value).xp
+    xp = beside(x.value).xp
     return Variable(xp.zeros(y.shape + x.shape, dtype=xp.result_type(x.dtype, y.dtype)))
 
 
 # Units ----------------------------------------------------------------------------------------
+
+
+def _one_by_one(run: Run) -> bool:
+    """Whether there can be no batches: results with a graph, modes that look at every gradient, and
+    arrays on several devices."""
+    return run.connected or bool(watching) or bool(SEVERAL_DEVICES)
 
 
 def unit_batches(
@@ -145,7 +153,7 @@ def unit_batches(
 ) -> Iterator[Any]:
     """Arrays like `like` with `value` at one element and 0 elsewhere, for every element: in batches
     whose arrays, of `sizes` for each element, are not too large; or one by one."""
-    xp = backend_of(like.value).xp
+    xp = beside(like.value).xp
     n = like.size
     step = 1 if one_by_one else max(1, LARGEST // max(sizes))
     for start in range(0, n, step):

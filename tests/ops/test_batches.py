@@ -6,7 +6,8 @@ from samples import SAMPLES
 from samples.calling import call, close, differentiable, variables
 
 from autograd_gpu.backend import load_backend
-from autograd_gpu.batched import Batched, batched
+from autograd_gpu.batched import Batched
+from autograd_gpu.batching import batched
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import push
 from autograd_gpu.graph import gradient_edge
