@@ -155,11 +155,14 @@ def _on_matrices(kind: type[Batched], plain: Any, x: Batched, *args: Any, **kw: 
     return kind(plain(x.data, *args, **kw))
 
 
-def _solve(kind: type[Batched], plain: Any, a: Any, b: Any) -> Batched:
-    if b.ndim < 2:
-        return one_by_one(kind, plain, a, b)  # type: ignore[no-any-return]
-    ndim = max(a.ndim, b.ndim)
-    return kind(plain(aligned(a, ndim), aligned(b, ndim)))
+def _solve(kind: type[Batched], plain: Any, a: Any, b: Any) -> Any:
+    if isinstance(a, Batched) or a.ndim > 2 or b.ndim > 2:
+        return one_by_one(kind, plain, a, b)
+    # One matrix: the batch makes more columns.
+    n = b.data.shape[1]
+    columns = b.data.swapaxes(0, 1)
+    y = plain(a, columns.reshape((n, -1)))
+    return kind(y.reshape(columns.shape).swapaxes(0, 1))
 
 
 def _transform(kind: type[Batched], plain: Any, x: Batched, **kw: Any) -> Batched:

@@ -71,10 +71,16 @@ class Level:
                 level.inner.add(carrier)
         return carrier
 
+    def is_inner(self, node: Node | None, outer: Sequence[Level]) -> bool:
+        """Whether nothing outside of this run, of which `outer` are around, leads to the Node."""
+        if node is None or node in self.inner:
+            return True
+        return _is_cut(node) and not any(node in level.tangents for level in outer)
+
     def follow(self, node: Node, outer: tuple[Level, ...]) -> None:
         """The tangent of a new Node in this run; what computes it may have tangents in `outer`."""
         tangents = [None if edge is None else self.tangents.get(edge) for edge in node.edges]
-        inner = all(edge is None or edge in self.inner for edge in node.edges)
+        inner = all(self.is_inner(edge, outer) for edge in node.edges)
         if inner:
             self.inner.add(node)
         if any(t is not None for t in tangents):
