@@ -12,6 +12,7 @@ from typing import Any
 from autograd_gpu.backend import (
     BACKENDS,
     NAMESPACES,
+    SEVERAL_DEVICES,
     Array,
     Namespace,
     backend_mismatch,
@@ -19,6 +20,7 @@ from autograd_gpu.backend import (
     find_backend,
 )
 from autograd_gpu.ops.debug import active, check_index
+from autograd_gpu.placement import beside, require_together
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -61,6 +63,8 @@ def _entry(x: Any, entry: Any) -> Any:
         value = x.value if isinstance(x, Variable) else x
         if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
             raise backend_mismatch("indexing", [value, entry])
+        if SEVERAL_DEVICES and value.__class__ is kind:
+            require_together("indexing", value, entry)
     return entry
 
 
@@ -70,7 +74,7 @@ def _has_variables(entry: Any) -> bool:
 
 def own_backend(x: Any) -> Any:
     value = x.value if isinstance(x, Variable) else x
-    return find_backend(value) or current_backend()
+    return beside(value) if find_backend(value) is not None else current_backend()
 
 
 def is_basic(index: Any) -> bool:
@@ -82,7 +86,7 @@ def is_basic(index: Any) -> bool:
     return isinstance(index, int) and not isinstance(index, bool)
 
 
-@primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape))
+@primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape), tangent="linear")
 def getitem_(xp: Namespace, x: Array, *, index: Any) -> Array:
     """`getitem` with a normal index."""
     if active:
@@ -106,7 +110,10 @@ def getitem(x: Any, index: Any) -> Variable:
     return getitem_(x, index)
 
 
-@primitive(x=lambda g, index: g[index])
+@primitive(
+    x=lambda g, index: g[index],
+    tangent=lambda xp, t, index, y_shape: xp.scatter_add(t, index, y_shape),
+)
 def scatter_add_(xp: Namespace, x: Array, *, index: Any, shape: tuple[int, ...]) -> Array:
     """`scatter_add` with a normal index."""
     if active:
@@ -162,9 +169,19 @@ def _last_writes(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return last.reshape(count.shape + (1,) * (len(shape) - 1)) if rows else last
 
 
+def _set_tangent(xp: Namespace, t: Any, index: Any, y_shape: tuple[int, ...]) -> Any:
+    arrays = NAMESPACES[(t.value if isinstance(t, Variable) else t).__class__]
+    shape = arrays.broadcast_to(arrays.zeros(()), y_shape)[index].shape
+    t = t.reshape(t.shape[max(0, t.ndim - len(shape)) :])  # leading axes of size 1
+    t = xp.broadcast_to(t, shape)
+    last = None if is_basic(index) else _last_writes(t, index, y_shape)
+    return xp.scatter_add(t if last is None else xp.where(last, t, 0), index, y_shape)
+
+
 @primitive(
     x=lambda g, index: _without(g, index),
     v=_set_value,
+    tangent={"x": "elementwise", "v": _set_tangent},
 )
 def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
     """`set_at` with a normal index."""

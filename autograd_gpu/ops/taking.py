@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autograd_gpu import placement
 from autograd_gpu.backend import (
-    NAMESPACES,
     Array,
     Namespace,
 )
@@ -20,7 +20,10 @@ from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis))
+@primitive(
+    x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis),
+    tangent="linear",
+)
 def take_(xp: Namespace, x: Array, indices: Array, *, axis: int | None = None) -> Array:
     """`take` with an array of indices."""
     if active:
@@ -83,7 +86,7 @@ def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{op}: axis {axis} is out of range for {ndim} axes")
     axis %= ndim
-    xp = NAMESPACES[x.value.__class__]
+    xp = placement.beside(x.value).xp
     return tuple(
         [
             indices if i == axis else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import NAMESPACES, Array, Namespace
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.placement import beside
 from autograd_gpu.variable import Variable
 
 
@@ -19,7 +20,7 @@ def raw(x: Any) -> Array:
 
 def arrays_of(x: Any) -> Namespace:
     """The namespace of arrays to make constants for `x` in."""
-    return NAMESPACES[raw(x).__class__]
+    return beside(raw(x)).xp
 
 
 def eye(x: Any, n: int) -> Array:
