@@ -12,7 +12,7 @@ from autograd_gpu.variable import Variable
 
 
 def apply_along_axis(
-    func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any
+    func1d: Callable[..., Any], axis: int, arr: Any, /, *args: Any, **kwargs: Any
 ) -> Variable:
     """`func1d(row, *args, **kwargs)` of each row of `arr` along `axis`; its axes take that place.
 

@@ -96,7 +96,7 @@ def pad(
         else:
             before, after = [_border(mode, x, axis, end, sides[end], given[end]) for end in (0, 1)]
             x = variable(concat([before, x, after], axis=axis))
-    return x
+    return variable(x)
 
 
 def _is_number(value: Any) -> bool:

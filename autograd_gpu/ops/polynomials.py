@@ -128,7 +128,7 @@ def polyder(p: Any, m: int = 1) -> Variable:
     for _ in range(_order("polyder", m)):
         powers = namespace_of(p).arange(p.shape[0] - 1, 0, -1, dtype=p.dtype)
         p = variable(p[:-1] * powers if p.shape[0] > 1 else p * 0)
-    return p
+    return variable(p)
 
 
 def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
@@ -145,7 +145,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Variable:
         powers = namespace_of(p).arange(p.shape[0], 0, -1, dtype=p.dtype)
         last = constants[i : i + 1] if constants.shape[0] > 1 else constants
         p = variable(concat([p / powers, last]))
-    return p
+    return variable(p)
 
 
 def poly(seq_of_zeros: Any) -> Variable:
@@ -163,7 +163,7 @@ def poly(seq_of_zeros: Any) -> Variable:
     p = one
     for i in range(z.shape[0]):
         p = convolve(p, concat([one, -z[i : i + 1]]))
-    return p
+    return variable(p)
 
 
 def roots(p: Any) -> Variable:

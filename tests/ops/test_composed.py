@@ -369,7 +369,9 @@ ANYWHERE = (
     *("quantile", "quantile list kept", "partition", "average", "cov", "nanmean 1", "nanstd 0"),
     *("nanmax 0", "nanmedian 1", "diag", "diagonal", "rot90 1", "cross", "block flat"),
     *("array_split", "delete several", "insert several", "insert row", "compress", "fmax finite"),
-    *("logaddexp2", "linspace"),
+    *("logaddexp2", "linspace", "polydiv", "polyint 2", "poly", "polyfit several", "roots"),
+    *("apply_along_axis", "apply_over_axes", "frexp", "pad reflect {}", "pad wrap {}"),
+    *("pad linear_ramp {}", "pad maximum {}", "pad median {'stat_length': (2, 3)}"),
 )
 
 
