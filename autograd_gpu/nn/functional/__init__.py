@@ -15,6 +15,17 @@ from autograd_gpu.nn.functional.activations import (
     softsign as softsign,
     tanhshrink as tanhshrink,
 )
+from autograd_gpu.nn.functional.adaptive_pooling import (
+    adaptive_avg_pool1d as adaptive_avg_pool1d,
+    adaptive_avg_pool2d as adaptive_avg_pool2d,
+    adaptive_avg_pool3d as adaptive_avg_pool3d,
+    adaptive_max_pool1d as adaptive_max_pool1d,
+    adaptive_max_pool2d as adaptive_max_pool2d,
+    adaptive_max_pool3d as adaptive_max_pool3d,
+)
+from autograd_gpu.nn.functional.attention import (
+    scaled_dot_product_attention as scaled_dot_product_attention,
+)
 from autograd_gpu.nn.functional.convolution import (
     conv1d as conv1d,
     conv2d as conv2d,
@@ -23,32 +34,28 @@ from autograd_gpu.nn.functional.convolution import (
     conv_transpose2d as conv_transpose2d,
     conv_transpose3d as conv_transpose3d,
 )
-from autograd_gpu.nn.functional.ctc import ctc_loss as ctc_loss
+from autograd_gpu.nn.functional.ctc import (
+    ctc_loss as ctc_loss,
+)
 from autograd_gpu.nn.functional.distances import (
-    cosine_embedding_loss as cosine_embedding_loss,
     cosine_similarity as cosine_similarity,
-    gaussian_nll_loss as gaussian_nll_loss,
-    hinge_embedding_loss as hinge_embedding_loss,
-    margin_ranking_loss as margin_ranking_loss,
-    multi_margin_loss as multi_margin_loss,
     normalize as normalize,
     pairwise_distance as pairwise_distance,
-    poisson_nll_loss as poisson_nll_loss,
-    soft_margin_loss as soft_margin_loss,
-    triplet_margin_loss as triplet_margin_loss,
 )
-from autograd_gpu.nn.functional.layers import (
-    batch_norm as batch_norm,
+from autograd_gpu.nn.functional.dropout import (
     dropout as dropout,
     dropout2d as dropout2d,
+)
+from autograd_gpu.nn.functional.embedding import (
     embedding as embedding,
-    group_norm as group_norm,
-    instance_norm as instance_norm,
-    layer_norm as layer_norm,
-    linear as linear,
     one_hot as one_hot,
-    rms_norm as rms_norm,
-    scaled_dot_product_attention as scaled_dot_product_attention,
+)
+from autograd_gpu.nn.functional.likelihoods import (
+    gaussian_nll_loss as gaussian_nll_loss,
+    poisson_nll_loss as poisson_nll_loss,
+)
+from autograd_gpu.nn.functional.linear import (
+    linear as linear,
 )
 from autograd_gpu.nn.functional.losses import (
     binary_cross_entropy as binary_cross_entropy,
@@ -61,13 +68,25 @@ from autograd_gpu.nn.functional.losses import (
     nll_loss as nll_loss,
     smooth_l1_loss as smooth_l1_loss,
 )
+from autograd_gpu.nn.functional.margins import (
+    cosine_embedding_loss as cosine_embedding_loss,
+    hinge_embedding_loss as hinge_embedding_loss,
+    margin_ranking_loss as margin_ranking_loss,
+    multi_margin_loss as multi_margin_loss,
+    soft_margin_loss as soft_margin_loss,
+    triplet_margin_loss as triplet_margin_loss,
+)
+from autograd_gpu.nn.functional.normalization import (
+    batch_norm as batch_norm,
+    group_norm as group_norm,
+    instance_norm as instance_norm,
+    layer_norm as layer_norm,
+    rms_norm as rms_norm,
+)
+from autograd_gpu.nn.functional.padding import (
+    pad as pad,
+)
 from autograd_gpu.nn.functional.pooling import (
-    adaptive_avg_pool1d as adaptive_avg_pool1d,
-    adaptive_avg_pool2d as adaptive_avg_pool2d,
-    adaptive_avg_pool3d as adaptive_avg_pool3d,
-    adaptive_max_pool1d as adaptive_max_pool1d,
-    adaptive_max_pool2d as adaptive_max_pool2d,
-    adaptive_max_pool3d as adaptive_max_pool3d,
     avg_pool1d as avg_pool1d,
     avg_pool2d as avg_pool2d,
     avg_pool3d as avg_pool3d,
@@ -75,10 +94,11 @@ from autograd_gpu.nn.functional.pooling import (
     max_pool2d as max_pool2d,
     max_pool3d as max_pool3d,
 )
+from autograd_gpu.nn.functional.rearranging import (
+    pixel_shuffle as pixel_shuffle,
+)
 from autograd_gpu.nn.functional.resizing import (
     interpolate as interpolate,
-    pad as pad,
-    pixel_shuffle as pixel_shuffle,
 )
 from autograd_gpu.ops import (
     elu as elu,

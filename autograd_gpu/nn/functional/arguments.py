@@ -9,6 +9,7 @@ from autograd_gpu.backend import Array, Backend, current_backend, find_backend
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
 
+AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
 
