@@ -169,7 +169,7 @@ NORMS = [
     (lambda x: F.rms_norm(x, 5, np.ones(4)), r"weight \[4\] must be \[5\]"),
     (lambda x: F.layer_norm(x, 4), r"must end in \[4\]"),
     (lambda x: F.instance_norm(x[:, :, :1]), "more than one"),
-    (lambda x: F.instance_norm(x, np.ones(3), np.ones(3)), "running statistics"),
+    (lambda x: F.instance_norm(x, np.ones(3), np.ones(2)), r"must be \[3\]"),
 ]
 
 

@@ -72,3 +72,9 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
 def is_floating(x: Any) -> bool:
     """Whether a raw array holds floating-point numbers."""
     return bool(x.dtype.kind in "fcV")
+
+
+def check_probability(op: str, p: float) -> None:
+    """ValueError unless `p` is in [0, 1]."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"{op}: p={p} must be a probability")

@@ -19,6 +19,7 @@ def scaled_dot_product_attention(
     is_causal: bool = False,
     *,
     scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Variable:
     """softmax(q kᵀ · scale) v for `q` [..., L, E], `k` [..., S, E] and `v` [..., S, D].
 
@@ -30,6 +31,9 @@ def scaled_dot_product_attention(
         Whether a query sees only the keys up to its own position.
     scale
         1 / sqrt(E) unless given.
+    enable_gqa
+        Whether `k` and `v`, [..., G, S, E], may have fewer heads than `q`, [..., H, L, E]: each is
+        then for H / G queries.
 
     A query that sees no key gets zeros.
     """
@@ -43,6 +47,8 @@ def scaled_dot_product_attention(
             f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
             f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"
         )
+    if enable_gqa:
+        k, v = _for_each_query("scaled_dot_product_attention", shapes, k, v)
     scale = shapes[0][-1] ** -0.5 if scale is None else scale
     scores = ops.matmul(q * scale, ops.matrix_transpose(k))
     seen = _seen(scores, is_causal)
@@ -61,6 +67,20 @@ def scaled_dot_product_attention(
             seen = open_ if seen is None else seen & open_
     p = ops.softmax(scores, axis=-1) if seen is None else ops.masked_softmax(scores, seen)
     return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
+
+
+def _for_each_query(
+    op: str, shapes: tuple[tuple[int, ...], ...], k: Any, v: Any
+) -> tuple[Variable, Variable]:
+    """Keys and values with as many heads as queries have."""
+    heads = [shape[-3] if len(shape) > 2 else 0 for shape in shapes]
+    if not min(heads) or heads[1] != heads[2] or heads[0] % heads[1]:
+        raise ValueError(
+            f"{op}: with enable_gqa the heads of q, a multiple of those of k and v, are on axis "
+            f"-3; the shapes are {[list(shape) for shape in shapes]}"
+        )
+    times = heads[0] // heads[1]
+    return ops.repeat(k, times, axis=-3), ops.repeat(v, times, axis=-3)
 
 
 def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:

@@ -37,3 +37,26 @@ def along_axis(matrix: Any, x: Any, axis: int) -> Variable:
     return ops.reshape(
         ops.matmul(matrix, rows), (*shape[:axis], matrix.shape[0], *shape[axis + 1 :])
     )
+
+
+def bilinear(x1: Any, x2: Any, weight: Any, bias: Any = None) -> Variable:
+    """x1ᵀ W x2 for each output: `x1` [..., I], `x2` [..., J], `weight` [O, I, J], `bias` [O].
+
+    >>> bilinear([1.0, 2.0], [3.0], [[[1.0], [10.0]]]).tolist()
+    [63.0]
+    """
+    first, second, kernel = shape_of(x1), shape_of(x2), shape_of(weight)
+    if (
+        not first
+        or first[:-1] != second[:-1]
+        or len(kernel) != 3
+        or (first[-1], second[-1]) != kernel[1:]
+    ):
+        raise ValueError(
+            f"bilinear: x1 {list(first)}, x2 {list(second)} and weight {list(kernel)} must be "
+            f"[..., I], [..., J] and [O, I, J]"
+        )
+    if bias is not None and shape_of(bias) != kernel[:1]:
+        raise ValueError(f"bilinear: bias {list(shape_of(bias))} must be [{kernel[0]}]")
+    y = ops.einsum("...i,oij,...j->...o", x1, weight, x2)
+    return y if bias is None else y + bias

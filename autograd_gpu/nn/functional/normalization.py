@@ -139,14 +139,48 @@ def instance_norm(
 ) -> Variable:
     """Every channel of every element of a batch [N, C, ...] normalised by itself.
 
-    Running statistics, as `batch_norm` has them, are not kept: ValueError where they are given.
+    With `use_input_stats` by its own mean and variance, whose means over the batch move the running
+    ones, [C], by `momentum` if these are given; otherwise by the running ones.
     """
     shape = shape_of(x)
-    if running_mean is not None or running_var is not None or not use_input_stats:
-        raise ValueError("instance_norm: running statistics are not supported; use batch_norm")
-    if len(shape) < 3 or prod(shape[2:]) < 2:
+    if not use_input_stats:
+        if running_mean is None or running_var is None:
+            raise ValueError("instance_norm: without use_input_stats it needs running statistics")
+        return batch_norm(x, running_mean, running_var, weight, bias, False, momentum, eps)
+    n = prod(shape[2:])
+    if len(shape) < 3 or n < 2:
         raise ValueError(f"instance_norm: x {list(shape)} must be [N, C, ...], more than one each")
+    if running_mean is not None:
+        if {shape_of(running_mean), shape_of(running_var)} != {shape[1:2]}:
+            raise ValueError(f"instance_norm: running statistics must be [{shape[1]}]")
+        value: Any = raw(ops.asarray(x)).reshape((*shape[:2], -1))
+        _move(running_mean, value.mean(axis=(0, 2)), momentum)
+        _move(running_var, value.var(axis=2).mean(axis=0) * (n / (n - 1)), momentum)
     return group_norm(x, shape[1], weight, bias, eps)
+
+
+def local_response_norm(
+    x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Variable:
+    """x / (k + alpha · mean(x²))ᵝ, the mean over `size` neighbouring channels of `x` [N, C, ...];
+    beyond the first and the last there are zeros (Krizhevsky et al., 2012).
+
+    >>> local_response_norm(ones((1, 2, 1)), 2, alpha=2.0, beta=1.0).tolist()
+    [[[0.5], [0.3333333432674408]]]
+    """
+    x = ops.asarray(x)
+    if x.ndim < 3 or size < 1:
+        raise ValueError(
+            f"local_response_norm: x {list(x.shape)} must be [N, C, ...] and size={size} positive"
+        )
+    rows = ops.reshape(x * x, (x.shape[0], x.shape[1], -1))
+    rows = ops.pad(rows, ((0, 0), (size // 2, (size - 1) // 2), (0, 0)))
+    # sums over windows of the channels
+    total = ops.sum_pool(
+        ops.expand_dims(rows, axis=1), size=(size, 1), stride=(1, 1), padding=((0, 0), (0, 0))
+    )
+    mean = ops.reshape(total, x.shape) / size
+    return ops.divide(x, (k + alpha * mean) ** beta)
 
 
 def _move(running: Any, new: Any, momentum: float) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import AXES, as_sizes, backend_near, shape_of
+from autograd_gpu.nn.functional.unpooling import first_maxima
 from autograd_gpu.variable import Variable
 
 Sizes = tuple[int, ...]
@@ -22,9 +23,12 @@ def max_pool1d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, L] (or [C, L]); see `max_pool2d`."""
-    return _max_pool("max_pool1d", 1, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool1d", 1, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def max_pool2d(
@@ -34,16 +38,21 @@ def max_pool2d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, H, W] (or [C, H, W]).
 
     `stride` is `kernel_size` unless given; padding is below every number.  With `ceil_mode` a last
     window may reach over the edge.  Where elements are equal the first gets the gradient.
+    With `return_indices` the result is a pair of it and where the maxima are: integers that count
+    the pixels of an image, which `max_unpool2d` takes.  That is slower.
 
     >>> max_pool2d(reshape(arange(16.0), (1, 1, 4, 4)), 2).tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
-    return _max_pool("max_pool2d", 2, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool2d", 2, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def max_pool3d(
@@ -53,9 +62,12 @@ def max_pool3d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, D, H, W] (or [C, D, H, W]); see `max_pool2d`."""
-    return _max_pool("max_pool3d", 3, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool3d", 3, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def avg_pool1d(
@@ -110,6 +122,60 @@ def avg_pool3d(
     )  # fmt: skip
 
 
+def lp_pool1d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """The p-norm of each window of `x` [N, C, L] (or [C, L]); see `lp_pool2d`."""
+    return _lp_pool("lp_pool1d", 1, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """(Σ xᵖ)^(1/p) of each window of `x` [N, C, H, W] (or [C, H, W]) with p = `norm_type`.
+
+    As in PyTorch the sign stays, so that odd p is for positive numbers, and with `ceil_mode` a
+    window that reaches over the edge counts as much as a whole one.  Infinity is the largest
+    abs(x).
+
+    >>> lp_pool2d([[[3.0, 4.0]]], 2, (1, 2)).tolist()
+    [[[5.0]]]
+    """
+    return _lp_pool("lp_pool2d", 2, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """The p-norm of each window of `x` [N, C, D, H, W] (or [C, D, H, W]); see `lp_pool2d`."""
+    return _lp_pool("lp_pool3d", 3, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _lp_pool(
+    op: str, d: int, x: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool
+) -> Variable:
+    x = ops.asarray(x)
+    if p == inf:
+        x, options = ops.abs_(x), (kernel_size, stride, 0, 1, ceil_mode, False)
+        return _max_pool(op, d, x, *options)  # type: ignore[no-any-return]
+    if not p > 0:
+        raise ValueError(f"{op}: norm_type={p} must be positive")
+    mean = _avg_pool(op, d, x**p, kernel_size, stride, 0, ceil_mode, True, None)
+    return (mean * prod(as_sizes(op, "kernel_size", kernel_size, d))) ** (1 / p)
+
+
 def _max_pool(
     op: str,
     d: int,
@@ -119,18 +185,31 @@ def _max_pool(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
-) -> Variable:
+    return_indices: bool,
+) -> Any:
     shape = shape_of(x)
-    if len(shape) == d + 1:
-        x = ops.expand_dims(x, axis=0)
-        y = _max_pool(op, d, x, kernel_size, stride, padding, dilation, ceil_mode)
-        return ops.squeeze(y, axis=0)
     size = as_sizes(op, "kernel_size", kernel_size, d)
     steps = size if stride is None else as_sizes(op, "stride", stride, d)
-    dilations = as_sizes(op, "dilation", dilation, d)
+    spread = as_sizes(op, "dilation", dilation, d)
     pad = as_sizes(op, "padding", padding, d, 0)
-    pads, _ = _layout(op, shape, size, steps, pad, dilations, ceil_mode)
-    return ops.max_pool(x, size=size, stride=steps, padding=pads, dilation=dilations)
+    if len(shape) == d + 1:
+        x = ops.expand_dims(x, axis=0)
+        y = _max_pool(op, d, x, size, steps, pad, spread, ceil_mode, return_indices)
+        return tuple(z[0] for z in y) if return_indices else ops.squeeze(y, axis=0)
+    pads, out = _layout(op, shape, size, steps, pad, spread, ceil_mode)
+    if not return_indices:
+        return ops.max_pool(x, size=size, stride=steps, padding=pads, dilation=spread)
+    axes = []
+    for n, length, k, s, p, step in zip(shape[2:], out, size, steps, pad, spread, strict=True):
+        rows = []
+        for i in range(length):
+            inside = [j for j in range(i * s - p, i * s - p + k * step, step) if 0 <= j < n]
+            if not inside:
+                raise ValueError(f"{op}: window {i} lies between the elements of an axis of {n}")
+            # windows that reach over an edge repeat their last element
+            rows.append(inside + inside[-1:] * (k - len(inside)))
+        axes.append(rows)
+    return first_maxima(x, axes)
 
 
 def _avg_pool(
