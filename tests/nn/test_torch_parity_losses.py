@@ -211,7 +211,7 @@ REFUSED = [
     (lambda: F.margin_ranking_loss(X, X, X[0]), "do not broadcast"),
     (lambda: F.soft_margin_loss(X, X[0]), "do not broadcast"),
     (lambda: F.triplet_margin_loss(X, X, X[:1]), "do not broadcast"),
-    (lambda: F.gaussian_nll_loss(X, X, X[:1]), "do not broadcast"),
+    (lambda: F.gaussian_nll_loss(X, X, X[:2]), r"var \[2, 3\] is neither"),
     (lambda: F.poisson_nll_loss(X, X[:1]), "do not broadcast"),
     (lambda: F.multi_margin_loss(X, [0, 1]), r"must be \[N, C\]"),
     (lambda: F.multi_margin_loss(X, [0, 1, 2, 0], p=3), "p is 1 or 2"),

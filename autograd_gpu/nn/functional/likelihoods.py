@@ -7,7 +7,6 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import (
-    as_raw,
     backend_near,
     check_equal_shapes,
     raw,
@@ -32,7 +31,8 @@ def gaussian_nll_loss(
     check_reduction(op, reduction)
     check_equal_shapes(op, x=x, target=target)
     shape, given = shape_of(x), shape_of(var)
-    var = ops.asarray(as_raw(var, x) if isinstance(var, (int, float)) else var)
+    x = ops.asarray(x)
+    var = ops.asarray(backend_near(x).asarray(var, x.dtype) if not hasattr(var, "shape") else var)
     if given and given == shape[:-1]:
         var = ops.expand_dims(var, axis=-1)
     elif given and (

@@ -184,15 +184,18 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) ->
 def huber_loss(
     x: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
 ) -> Variable:
-    """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2); weighted
-    as in `mse_loss`."""
+    """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2); times
+    `weight`, of the same shape, if given."""
     check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ValueError(f"huber_loss: delta={delta} must be positive")
     check_equal_shapes("huber_loss", x=x, target=target)
     d = ops.abs_(ops.subtract(x, target))
     bounded = ops.minimum(d, delta)
-    return _weighted("huber_loss", bounded * (d - 0.5 * bounded), weight, reduction)
+    loss = bounded * (d - 0.5 * bounded)
+    if weight is not None:  # the mean is over all elements, as PyTorch has it
+        loss = _weighted("huber_loss", loss, weight, "none")
+    return reduced(loss, reduction)
 
 
 @in_float32

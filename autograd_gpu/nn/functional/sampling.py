@@ -125,7 +125,7 @@ def _taps(
     xp = backend_near(at).xp
     parts: list[tuple[Any, Any]]
     if mode == "nearest":
-        parts = [(xp.round(at.value), 1)]  # half to even, as in PyTorch
+        parts = [(xp.round(at.value), xp.ones_like(at.value))]  # half to even, as in PyTorch
     else:
         floor = xp.floor(at.value)
         t = at - floor
