@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autograd_gpu as ag
+from autograd_gpu import nn
 from autograd_gpu.nn import functional as F
 
 torch = pytest.importorskip("torch", reason="PyTorch is not installed")
@@ -49,3 +50,38 @@ def compare_function(name, *arrays, order=2, **options):
         *arrays,
         order=order,
     )
+
+
+def twins(name, *args, **kwargs):
+    """The module of that name here and in PyTorch, in float64 and with the same weights."""
+    theirs = getattr(torch.nn, name)(*args, **kwargs).double()
+    ours = getattr(nn, name)(*args, **kwargs).to("float64")
+    assert [n for n, _ in ours.named_parameters()] == [n for n, _ in theirs.named_parameters()]
+    ours.load_state_dict({k: v.numpy() for k, v in theirs.state_dict().items()})
+    return ours, theirs
+
+
+def leaves(result):
+    """All arrays of a nested result."""
+    if isinstance(result, (tuple, list)):
+        return [leaf for item in result if item is not None for leaf in leaves(item)]
+    return [result]
+
+
+def compare_modules(ours, theirs, *inputs, **options):
+    """Compare the values, and the gradients for `inputs` and parameters, of two modules."""
+    xs = [ag.Variable(x, True) for x in inputs]
+    ts = [torch.tensor(x, requires_grad=True) for x in inputs]
+    ys = leaves(ours(*xs, **options))
+    tensors = {k: torch.tensor(v) if isinstance(v, np.ndarray) else v for k, v in options.items()}
+    expected = leaves(theirs(*ts, **tensors))
+    assert len(ys) == len(expected)
+    for y, e in zip(ys, expected, strict=True):
+        assert y.shape == tuple(e.shape)
+        close(y.value, e)
+    sum(ag.sum(y * normal(*y.shape)) for y in ys).backward()
+    sum((e * torch.tensor(normal(*e.shape))).sum() for e in expected).backward()
+    for x, t in zip(xs, ts, strict=True):
+        close(x.grad, t.grad, atol=1e-11)
+    for (name, p), q in zip(ours.named_parameters(), theirs.parameters(), strict=True):
+        close(p.grad, q.grad, atol=1e-11, err_msg=name)

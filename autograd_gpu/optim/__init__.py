@@ -6,6 +6,7 @@ from autograd_gpu.optim.averaging import EMA as EMA
 from autograd_gpu.optim.clipping import (
     clip_grad_norm_ as clip_grad_norm_,
     clip_grad_value_ as clip_grad_value_,
+    get_total_norm as get_total_norm,
 )
 from autograd_gpu.optim.lbfgs import LBFGS as LBFGS
 from autograd_gpu.optim.optimizer import Optimizer as Optimizer

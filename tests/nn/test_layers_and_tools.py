@@ -243,8 +243,8 @@ def test_repr_of_new_layers():
     assert repr(nn.ConvTranspose2d(2, 4, 3, 2, output_padding=1)) == (
         "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), output_padding=(1, 1))"
     )
-    assert repr(nn.MaxPool3d(2)) == "MaxPool3d(kernel_size=2, stride=2, padding=0)"
-    assert repr(nn.HuberLoss(delta=0.5)) == "HuberLoss(delta=0.5)"
+    assert repr(nn.AvgPool3d(2)) == "AvgPool3d(kernel_size=2, stride=2, padding=0)"
+    assert repr(nn.ELU(0.5)) == "ELU(alpha=0.5)"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
