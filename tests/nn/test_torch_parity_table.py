@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from function_cases import CASES, IMAGE, SIGNAL, VOLUME, X, normal
+from function_cases import CASES, IMAGE, X, normal
 from parity import close, compare, compare_function, torch
 
 import autograd_gpu as ag
@@ -72,57 +72,6 @@ def test_embedding_bag_with_factors():
         [normal(5, 2), normal(3, 4)],
         order=2,
     )
-
-
-POOLS = [
-    (SIGNAL, (2,), {}),
-    (SIGNAL[0], (3, 2, 1), {}),
-    (IMAGE, (2,), {"ceil_mode": True}),
-    (IMAGE, ((3, 2), 1, 1), {"dilation": (1, 2)}),
-    (VOLUME, (2, 1), {}),
-]
-
-
-@pytest.mark.parametrize(("x", "args", "options"), POOLS)
-def test_maxima_with_their_places_and_back(x, args, options):
-    d = {7: 1, 6: 2, 5: 3}[x.shape[-1]]
-    ours, theirs = (getattr(m, f"max_pool{d}d") for m in (F, TF))
-    y, indices = ours(x, *args, return_indices=True, **options)
-    expected, places = theirs(torch.tensor(x), *args, return_indices=True, **options)
-    close(y.value, expected)
-    np.testing.assert_array_equal(indices.value, places.numpy())
-    compare(
-        lambda v: ours(v, *args, return_indices=True, **options)[0],
-        lambda v: theirs(v, *args, **options),
-        x,
-    )
-    if options or len(args) > 1:  # overlapping windows: PyTorch's result depends on the order
-        return
-    compare(
-        lambda v: getattr(F, f"max_unpool{d}d")(v, indices, *args),
-        lambda v: getattr(TF, f"max_unpool{d}d")(v, places, *args),
-        normal(*y.shape),
-    )
-
-
-def test_unpooling_to_a_size():
-    y, indices = F.max_pool2d(IMAGE, 2, return_indices=True)
-    for size in ((5, 7), IMAGE.shape):
-        compare(
-            lambda v, s=size: F.max_unpool2d(v, indices, 2, output_size=s),
-            lambda v, s=size: TF.max_unpool2d(v, torch.tensor(indices.value), 2, output_size=s),
-            normal(*y.shape),
-        )
-
-
-@pytest.mark.parametrize("x", [SIGNAL, IMAGE, VOLUME[0]])
-def test_adaptive_maxima_with_their_places(x):
-    d = {7: 1, 6: 2, 5: 3}[x.shape[-1]]
-    ours, theirs = (getattr(m, f"adaptive_max_pool{d}d") for m in (F, TF))
-    y, indices = ours(x, 2, return_indices=True)
-    expected, places = theirs(torch.tensor(x), 2, return_indices=True)
-    close(y.value, expected)
-    np.testing.assert_array_equal(indices.value, places.numpy())
 
 
 def test_instance_norm_moves_the_running_statistics():
