@@ -9,6 +9,7 @@ from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near
 from autograd_gpu.nn.layers import Linear, empty
 from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
@@ -170,6 +171,7 @@ class MultiheadAttention(Module):
         )
         return q, k, v
 
+    @on_its_device
     def _with_more_keys(
         self, k: Variable, v: Variable, mask: Any, is_causal: bool, length: int
     ) -> tuple[Variable, Variable, Any]:
@@ -198,6 +200,7 @@ class MultiheadAttention(Module):
             mask = xp.concat([mask, open_.astype(mask.dtype)], axis=-1)
         return k, v, mask
 
+    @on_its_device
     def _mask(self, q: Variable, k: Variable, padding: Any, attn: Any) -> Any:
         """What `scaled_dot_product_attention` takes: True where a query may look, or numbers."""
         n, heads, length, s = (*q.shape[:3], k.shape[2])

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu.nn.parameter import Parameter as Parameter
 from autograd_gpu.nn.state import array_of, join, load_state, moved, named_state
+from autograd_gpu.placement import copied
 from autograd_gpu.variable import RemovableHandle, Variable
 
 M = TypeVar("M", bound="Module")
@@ -266,7 +267,7 @@ class Module:
 
         `save(path, module.state_dict())` writes them into a file.
         """
-        return OrderedDict((name, array_of(x).copy()) for name, x in named_state(self))
+        return OrderedDict((name, copied(array_of(x))) for name, x in named_state(self))
 
     def load_state_dict(
         self, state: Mapping[str, Any], strict: bool = True

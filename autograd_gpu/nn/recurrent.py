@@ -7,18 +7,18 @@ from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu import ops
-from autograd_gpu.backend import backend_of
 from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.nn.utils.rnn import PackedSequence, mapped, run_packed
+from autograd_gpu.placement import beside
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
 
 def zeros_like_states(like: Variable, *shape: int) -> Variable:
     """Zeros of that shape beside `like` and in its dtype."""
-    return Variable(backend_of(like.value).xp.zeros(shape, dtype=like.dtype))
+    return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
 def run_layer(

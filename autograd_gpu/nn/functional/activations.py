@@ -6,6 +6,8 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import backend_near, shape_of
+from autograd_gpu.ops.arguments import axis_of
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -27,8 +29,9 @@ def log_softmax(x: Any, dim: int = -1) -> Variable:
 
 def glu(x: Any, dim: int = -1) -> Variable:
     """The first half of `x` along `dim` times the sigmoid of the second."""
-    if shape_of(x)[dim] % 2:
-        raise ValueError(f"glu: axis {dim} of {list(shape_of(x))} has no halves")
+    shape = shape_of(x)
+    if shape[axis_of("glu", dim, len(shape))] % 2:
+        raise ValueError(f"glu: axis {dim} of {list(shape)} has no halves")
     a, b = ops.split(x, 2, axis=dim)
     return a * ops.sigmoid(b)
 
@@ -72,6 +75,7 @@ def prelu(x: Any, weight: Any) -> Variable:
     return ops.where(x.value > 0, x, ops.multiply(weight, x))
 
 
+@on_its_device
 def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Variable:
     """log(1 + exp(beta · x)) / beta, and x itself where beta · x is above `threshold`.
 
@@ -90,6 +94,7 @@ def softplus(x: Any, beta: float = 1.0, threshold: float = 20.0) -> Variable:
     return y if threshold >= 20 else ops.where(x.value * beta > threshold, x, y)
 
 
+@on_its_device
 def threshold(x: Any, threshold: float, value: float) -> Variable:
     """x where it is above `threshold`, elsewhere `value`.
 
@@ -100,12 +105,14 @@ def threshold(x: Any, threshold: float, value: float) -> Variable:
     return ops.where(x.value > threshold, x, value)
 
 
+@on_its_device
 def hardshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x, or 0 where abs(x) is at most `lambd`."""
     x = ops.asarray(x)
     return ops.where((x.value > lambd) | (x.value < -lambd), x, 0)
 
 
+@on_its_device
 def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x brought nearer to 0 by `lambd`, and 0 where abs(x) is less.
 
@@ -118,6 +125,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     return ops.where(x.value > lambd, x - lambd, ops.where(x.value < -lambd, x + lambd, 0))
 
 
+@on_its_device
 def rrelu(
     x: Any,
     lower: float = 1 / 8,
@@ -136,6 +144,7 @@ def rrelu(
     return ops.where(x.value > 0, x, x * slope)
 
 
+@on_its_device
 def gumbel_softmax(
     logits: Any,
     tau: float = 1.0,

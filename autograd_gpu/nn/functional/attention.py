@@ -7,9 +7,11 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
 from autograd_gpu.nn.functional.dropout import dropout
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 
+@on_its_device
 def scaled_dot_product_attention(
     q: Any,
     k: Any,

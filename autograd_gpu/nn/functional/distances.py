@@ -7,6 +7,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import backend_near, shape_of
 from autograd_gpu.ops.linalg import vector_norm
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
@@ -73,6 +74,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0) -> Variable:
     return vector_norm(x1 - x2, -1, False, p)
 
 
+@on_its_device
 @in_float32
 def pdist(x: Any, p: float = 2.0) -> Variable:
     """The p-norms of the differences of all pairs of rows of `x` [N, M], N (N - 1) / 2 numbers:

@@ -6,6 +6,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import AXES, backend_near, check_probability, shape_of
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -80,6 +81,7 @@ def _whole(op: str, x: Any, d: int) -> tuple[int, ...]:
 _LEAST = -1.7580993408473766
 
 
+@on_its_device
 def _alpha_dropped(
     op: str,
     x: Any,

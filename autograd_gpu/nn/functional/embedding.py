@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 
@@ -30,6 +31,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Vari
     return ops.embedding(at, weight, padding_idx)
 
 
+@on_its_device
 def embedding_bag(
     indices: Any,
     weight: Any,
@@ -96,6 +98,7 @@ def embedding_bag(
     return y / xp.maximum(n, 1)[:, None] if mode == "mean" else y
 
 
+@on_its_device
 def one_hot(indices: Any, num_classes: int) -> Variable:
     """Integers as rows [..., num_classes] of zeros with a one at each index, in the default dtype.
 

@@ -13,10 +13,12 @@ from autograd_gpu.nn.functional.arguments import (
     shape_of,
 )
 from autograd_gpu.nn.functional.losses import check_reduction, operand, reduced
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
 
+@on_its_device
 @in_float32
 def gaussian_nll_loss(
     x: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
@@ -47,6 +49,7 @@ def gaussian_nll_loss(
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
 
+@on_its_device
 @in_float32
 def poisson_nll_loss(
     x: Any,

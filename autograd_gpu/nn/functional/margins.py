@@ -20,6 +20,7 @@ from autograd_gpu.nn.functional.losses import (
     operand,
     reduced,
 )
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
@@ -84,6 +85,7 @@ def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     return reduced(ops.softplus(-(ops.asarray(x) * operand(target, x))), reduction)
 
 
+@on_its_device
 @in_float32
 def multi_margin_loss(
     x: Any,
@@ -124,6 +126,7 @@ def multi_margin_loss(
     return reduced(loss, reduction)
 
 
+@on_its_device
 @in_float32
 def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """The hinge loss of several labels: the sum of max(0, 1 - x[label] + x[other]) over all labels

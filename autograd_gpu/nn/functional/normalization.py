@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import casting
 from autograd_gpu.variable import Variable
 
@@ -70,6 +71,7 @@ def rms_norm(
     return ops.rms_norm([x] if weight is None else [x, weight], len(normal), eps)
 
 
+@on_its_device
 def batch_norm(
     x: Any,
     running_mean: Any,
@@ -127,6 +129,7 @@ def batch_norm(
     return ops.batch_norm(operands, mean, variance, eps)
 
 
+@on_its_device
 def instance_norm(
     x: Any,
     running_mean: Any = None,
@@ -159,6 +162,7 @@ def instance_norm(
     return group_norm(x, shape[1], weight, bias, eps)
 
 
+@on_its_device
 def local_response_norm(
     x: Any, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
 ) -> Variable:

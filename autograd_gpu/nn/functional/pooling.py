@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import AXES, as_sizes, backend_near, shape_of
 from autograd_gpu.nn.functional.unpooling import first_maxima
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 Sizes = tuple[int, ...]
@@ -212,6 +213,7 @@ def _max_pool(
     return first_maxima(x, axes)
 
 
+@on_its_device
 def _avg_pool(
     op: str,
     d: int,

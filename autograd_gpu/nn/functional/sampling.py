@@ -7,9 +7,11 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import backend_near
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 
+@on_its_device
 def affine_grid(theta: Any, size: Sequence[int], align_corners: bool = False) -> Variable:
     """Positions [N, H, W, 2] for `grid_sample`: those of the pixels of images of `size`
     (N, C, H, W), mapped by the matrices `theta` [N, 2, 3].  For volumes of `size` (N, C, D, H, W)
@@ -40,6 +42,7 @@ def affine_grid(theta: Any, size: Sequence[int], align_corners: bool = False) ->
     return ops.reshape(grid, (size[0], *extent, d))
 
 
+@on_its_device
 def grid_sample(
     x: Any,
     grid: Any,

@@ -8,11 +8,13 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import AXES, as_raw, as_sizes, backend_near, raw, shape_of
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 Size = int | Sequence[int]
 
 
+@on_its_device
 def first_maxima(x: Any, axes: list[list[list[int]]]) -> tuple[Variable, Variable]:
     """Maxima [..., *out] of windows of `x` over its last axes, and their places, integers that
     count the elements of these axes; of equal ones the first.
@@ -89,6 +91,7 @@ def max_unpool3d(
     return _unpooled("max_unpool3d", 3, x, indices, kernel_size, stride, padding, output_size)
 
 
+@on_its_device
 def _unpooled(
     op: str,
     d: int,
