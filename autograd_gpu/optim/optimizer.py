@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.placement import Follower, beside, copied, near, require_together
+from autograd_gpu.precision import forget_casts
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
@@ -93,6 +94,7 @@ class Optimizer:
         it returns is returned.
         """
         result = closure() if closure is not None else None
+        forget_casts()
         with Follower() if SEVERAL_DEVICES else nullcontext() as follow:
             self._step(follow)
         return result
