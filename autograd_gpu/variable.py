@@ -121,6 +121,7 @@ class Variable:
         if name is not None:
             self.name = name
         if requires_grad:
+            self.grad = self._accumulator = self._hooks = self._post_hooks = None
             self.requires_grad = True
 
     def __getattr__(self, attribute: str) -> Any:
