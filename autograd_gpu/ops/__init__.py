@@ -75,6 +75,7 @@ from autograd_gpu.ops.casts import (
     astype as astype,
     cpu as cpu,
     cuda as cuda,
+    recast as recast,
     to as to,
     to_device as to_device,
 )
