@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.batched import is_batch_of
 from autograd_gpu.graph import Gradient, Hooks, Node
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import recording_guard
+from autograd_gpu.placement import require_together
 from autograd_gpu.variable import Variable
 
 
 def run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
-    with guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
+    with recording_guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
         for hook in tuple(hooks.before):
             g = replaced(g, hook(g), node, f"a hook on {node.name}")
     return g
@@ -22,7 +24,7 @@ def run_hooks(
     node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
 ) -> Sequence[Gradient]:
     for hook in tuple(hooks.after):
-        with guard(isinstance(g, Variable)):
+        with recording_guard(isinstance(g, Variable)):
             new = hook(tuple(grads), g)
         if new is not None:
             if not isinstance(new, (tuple, list)):
@@ -83,11 +85,13 @@ def check_gradient(
         expected = type(like.value) if isinstance(like, Variable) else type(like)
         if getattr(BACKENDS.get(expected), "stands_for", None) is BACKENDS[kind]:
             grad = BACKENDS[expected].asarray(grad)  # a step is recorded, this is from outside
-        elif kind is not expected and expected in BACKENDS:
+        elif kind is not expected and expected in BACKENDS and not is_batch_of(kind, expected):
             raise TypeError(
                 f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
                 f"{BACKENDS[expected].name}; nothing is moved silently"
             )
+        if SEVERAL_DEVICES and kind is expected:
+            require_together(f"the gradient of {what}", _raw(grad), _raw(like))
     if grad.shape != shape:
         raise ValueError(
             f"{what} returned a gradient of shape {tuple(grad.shape)}; the shape is {shape}"
@@ -95,6 +99,10 @@ def check_gradient(
     if grad.dtype != dtype:
         raise TypeError(f"{what} returned a gradient of dtype {grad.dtype}; the dtype is {dtype}")
     return grad
+
+
+def _raw(g: Gradient) -> Array:
+    return g.value if isinstance(g, Variable) else g
 
 
 def find_nan(node: Node, grads: Sequence[Gradient]) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import blockwise, call
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 
 LN2 = math.log(2)
 LN10 = math.log(10)
 
 
-@primitive(x=lambda xp, g, y: g * xp.conj(y))
+@elementwise(x=lambda xp, g, y: g * xp.conj(y))
 def exp(xp: Namespace, x: Array) -> Array:
     """e to the power x.
 
@@ -24,37 +24,37 @@ def exp(xp: Namespace, x: Array) -> Array:
     return xp.exp(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.conj(y) + 1))
+@elementwise(x=lambda xp, g, y: g * (xp.conj(y) + 1))
 def expm1(xp: Namespace, x: Array) -> Array:
     """exp(x) - 1, accurate for small x."""
     return xp.expm1(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.conj(y) * LN2))
+@elementwise(x=lambda xp, g, y: g * (xp.conj(y) * LN2))
 def exp2(xp: Namespace, x: Array) -> Array:
     """2 to the power x."""
     return xp.exp2(x)
 
 
-@primitive(x=lambda xp, g, x: g / xp.conj(x))
+@elementwise(x=lambda xp, g, x: g / xp.conj(x))
 def log(xp: Namespace, x: Array) -> Array:
     """Natural logarithm."""
     return xp.log(x)
 
 
-@primitive(x=lambda xp, g, x: g / (1 + xp.conj(x)))
+@elementwise(x=lambda xp, g, x: g / (1 + xp.conj(x)))
 def log1p(xp: Namespace, x: Array) -> Array:
     """log(1 + x), accurate for small x."""
     return xp.log1p(x)
 
 
-@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN2))
+@elementwise(x=lambda xp, g, x: g / (xp.conj(x) * LN2))
 def log2(xp: Namespace, x: Array) -> Array:
     """Logarithm to base 2."""
     return xp.log2(x)
 
 
-@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN10))
+@elementwise(x=lambda xp, g, x: g / (xp.conj(x) * LN10))
 def log10(xp: Namespace, x: Array) -> Array:
     """Logarithm to base 10."""
     return xp.log10(x)
@@ -64,7 +64,7 @@ def _logaddexp(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, y: _logaddexp(xp, g, a, y),
     b=lambda xp, g, b, y: _logaddexp(xp, g, b, y),
 )
@@ -77,13 +77,17 @@ def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
 def sigmoid_value(xp: Namespace, x: Array) -> Array:
     if x.dtype.kind == "c":
         return 1 / (1 + xp.exp(-x))
-    largest = _largest_exponent(x.dtype)
+    if x.dtype.itemsize == 2:
+        return xp.astype(sigmoid_value(xp, xp.astype(x, xp.float32)), x.dtype)
+    largest = 709.0 if x.dtype.itemsize >= 8 else 88.0
 
     def sigmoid(x: Array) -> Array:
-        # exp of a number bounded from above neither overflows nor warns.
+        # exp of a number bounded from above neither overflows nor warns; below it is 0.
         t = xp.exp(xp.minimum(-x, largest))
         t += 1
-        return xp.reciprocal(t)
+        t = xp.reciprocal(t)
+        t *= x > -largest
+        return t
 
     return blockwise(xp, sigmoid, x)
 
@@ -93,7 +97,7 @@ def sigmoid_gradient(xp: Namespace, g: Any, y: Any) -> Any:
     return g * xp.conj(y * (1 - y))
 
 
-@primitive(x=sigmoid_gradient)
+@elementwise(x=sigmoid_gradient)
 def sigmoid(xp: Namespace, x: Array) -> Array:
     """1 / (1 + exp(-x)), accurate also where it is tiny.
 
@@ -109,11 +113,6 @@ def require_real(x: Array) -> None:
         raise TypeError("complex numbers are not supported")
 
 
-def _largest_exponent(dtype: Any) -> float:
-    """A number whose exp is finite."""
-    return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
-
-
 @kernel
 def softplus_value(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, lambda x: xp.maximum(x, 0) + xp.log1p(xp.exp(-xp.abs(x))), x)
@@ -124,7 +123,7 @@ def softplus_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * call(xp, sigmoid, x)
 
 
-@primitive(x=softplus_gradient)
+@elementwise(x=softplus_gradient)
 def softplus(xp: Namespace, x: Array) -> Array:
     """log(1 + exp(x)) of real x, without overflow."""
     require_real(x)
@@ -141,7 +140,7 @@ def logsigmoid_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * call(xp, sigmoid, -x)
 
 
-@primitive(x=logsigmoid_gradient)
+@elementwise(x=logsigmoid_gradient)
 def logsigmoid(xp: Namespace, x: Array) -> Array:
     """log(sigmoid(x)) of real x, without overflow."""
     require_real(x)

@@ -1,13 +1,13 @@
-"""Arrays put together, taken apart and padded."""
+"""Arrays put together and taken apart."""
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -43,7 +43,22 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-@primitive(arrays=_concat_arrays)
+def _without_gaps(t: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Tangents with zeros where there is none."""
+    first = next(x for x in t if x is not None)
+    raw = first.value if isinstance(first, Variable) else first
+    zeros = NAMESPACES[raw.__class__].zeros
+    return [
+        zeros(shape, dtype=first.dtype) if x is None else x
+        for x, shape in zip(t, shapes, strict=True)
+    ]
+
+
+def _concat_tangent(xp: Namespace, t: Any, arrays_shape: Any, axis: int | None) -> Any:
+    return xp.concat(_without_gaps(t, arrays_shape), axis=axis)
+
+
+@primitive(arrays=_concat_arrays, tangent=_concat_tangent)
 def concat(xp: Namespace, *arrays: Array, axis: int | None = 0) -> Array:
     """The arrays one after the other along an axis they have; flat ones for the axis None.
 
@@ -60,7 +75,12 @@ def _stack_arrays(g: Any, axis: int, needs: Sequence[bool]) -> list[Any]:
     return [g[(*lead, i)] if needed else None for i, needed in enumerate(needs)]
 
 
-@primitive(arrays=_stack_arrays)
+def _stack_tangent(xp: Namespace, t: Any, axis: int, y_shape: tuple[int, ...]) -> Any:
+    shape = y_shape[: axis % len(y_shape)] + y_shape[axis % len(y_shape) + 1 :]
+    return xp.stack(_without_gaps(t, [shape] * len(t)), axis=axis)
+
+
+@primitive(arrays=_stack_arrays, tangent=_stack_tangent)
 def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
     """Arrays of one shape along a new axis.
 
@@ -76,7 +96,13 @@ def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
     return xp.concat([x[where] for x in arrays], axis=axis % ndim)
 
 
-@primitive(x=lambda xp, g, axis: xp.concat(g, axis=axis), outputs=True)
+def _split_tangent(t: Any, axis: int, y_shape: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+    lead = _lead(axis, t.ndim)
+    stops = list(accumulate(shape[axis] for shape in y_shape))
+    return tuple([t[(*lead, slice(a, b))] for a, b in pairwise([0, *stops])])
+
+
+@primitive(x=lambda xp, g, axis: xp.concat(g, axis=axis), outputs=True, tangent=_split_tangent)
 def split(
     xp: Namespace, x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0
 ) -> tuple[Array, ...]:
@@ -106,7 +132,11 @@ def split(
     return tuple([x[(*lead, s)] for s in slices])
 
 
-@primitive(x=lambda xp, g, axis: xp.stack(g, axis=axis), outputs=True)
+@primitive(
+    x=lambda xp, g, axis: xp.stack(g, axis=axis),
+    outputs=True,
+    tangent=lambda t, axis: tuple([t[(*_lead(axis, t.ndim), i)] for i in range(t.shape[axis])]),
+)
 def unstack_(xp: Namespace, x: Array, *, axis: int = 0) -> tuple[Array, ...]:
     """`unstack` of an axis that is not empty."""
     lead = _lead(axis, x.ndim)
@@ -126,61 +156,3 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Variable, ...]:
     if -x.ndim <= axis < x.ndim and not x.shape[axis]:
         return ()
     return cast(tuple[Variable, ...], unstack_(x, axis))
-
-
-def _pad_x(g: Any, x_shape: tuple[int, ...], pad_width: Sequence[tuple[int, int]]) -> Any:
-    inner = [slice(before, before + n) for n, (before, _) in zip(x_shape, pad_width, strict=True)]
-    return g[tuple(inner)]
-
-
-@primitive(x=_pad_x)
-def pad_(
-    xp: Namespace, x: Array, *, pad_width: Sequence[tuple[int, int]], constant_values: Any = 0
-) -> Array:
-    """`pad` with a pair of widths for every axis."""
-    shape = [n + before + after for n, (before, after) in zip(x.shape, pad_width, strict=True)]
-    inner = [slice(before, before + n) for n, (before, _) in zip(x.shape, pad_width, strict=True)]
-    out = xp.full(tuple(shape), constant_values, dtype=x.dtype)
-    out[tuple(inner)] = x
-    return out
-
-
-def pad(
-    x: Any, pad_width: Any, mode: str = "constant", *, constant_values: complex = 0
-) -> Variable:
-    """`x` with `constant_values` put before and after it along every axis.
-
-    `pad_width` is NumPy's: a number for all sides, a pair (before, after) for all axes, or such a
-    pair for each axis.  Other modes than 'constant' raise NotImplementedError.
-
-    >>> pad(Variable([1.0, 2.0]), (1, 0))
-    Variable(array([0., 1., 2.], dtype=float32))
-    """
-    if mode != "constant":
-        raise NotImplementedError(
-            f"pad: mode {mode!r} is not supported; take or getitem with repeated indices gives "
-            f"other borders"
-        )
-    x = x if isinstance(x, Variable) else Variable(x)
-    return pad_(x, _pairs(pad_width, x.ndim), constant_values)
-
-
-def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
-    given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
-    try:
-        if isinstance(given, int):
-            pairs = [(given, given)] * ndim
-        else:
-            rows = [(w, w) if isinstance(w, int) else tuple(map(operator.index, w)) for w in given]
-            if all(isinstance(w, int) for w in given):
-                rows = [tuple(given)]  # one pair, or one number, for all axes
-            rows = [row * 2 if len(row) == 1 else row for row in rows]
-            pairs = [(a, b) for a, b in (rows * ndim if len(rows) == 1 else rows)]
-    except (TypeError, ValueError):
-        pairs = []
-    if len(pairs) != ndim or any(a < 0 or b < 0 for a, b in pairs):
-        raise ValueError(
-            f"pad: pad_width is a number, a pair or a pair for each of {ndim} axes, none "
-            f"negative, not {pad_width!r:.80}"
-        )
-    return tuple(pairs)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.primitive import PRIMITIVES, primitive
+from autograd_gpu.primitive import PRIMITIVES, elementwise
 from autograd_gpu.variable import Variable
 
 NUMBERS = (int, float)
@@ -40,13 +41,13 @@ def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
 
 def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
     if exponent == 2:
-        return g * (2 * xp.conj(x))
+        return (2 * g) * xp.conj(x)  # 2 g is not recorded where g is given
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.conj(_raised(xp, x, exponent - 1)))
 
 
-@primitive(x=_raised_derivative)
+@elementwise(x=_raised_derivative)
 def power_number(xp: Namespace, x: Array, *, exponent: float) -> Array:
     """x ** exponent for an exponent that is a Python number."""
     y = _raised(xp, x, exponent)
@@ -67,7 +68,7 @@ def _power_b(xp: Namespace, g: Any, a: Any, y: Any) -> Any:
     return g * xp.conj(y * xp.log(base))
 
 
-@primitive(a=_power_a, b=_power_b)
+@elementwise(a=_power_a, b=_power_b)
 def power_(xp: Namespace, a: Array, b: Array) -> Array:
     """a ** b for two arrays, or a number and an array."""
     return xp.power(a, b)
@@ -100,35 +101,37 @@ def power_operator(a: Any, b: Any, /) -> Any:
     return _operator(a, b)
 
 
-@primitive(x=lambda xp, g, x: g * (2 * xp.conj(x)))
+@elementwise(x=lambda xp, g, x: (2 * g) * xp.conj(x))
 def square(xp: Namespace, x: Array) -> Array:
     """x * x."""
     return xp.square(x)
 
 
-@primitive(x=lambda xp, g, y: g * (0.5 / xp.conj(y)))
+@elementwise(x=lambda xp, g, y: g * (0.5 / xp.conj(y)))
 def sqrt(xp: Namespace, x: Array) -> Array:
     """Square root; the gradient at 0 is infinite."""
     return xp.sqrt(x)
 
 
-@primitive(x=lambda xp, g, y: g / (3 * xp.square(y)))
+@elementwise(x=lambda xp, g, y: g / (3 * xp.square(y)))
 def cbrt(xp: Namespace, x: Array) -> Array:
     """Cube root of real x; the gradient at 0 is infinite."""
     return xp.cbrt(x)
 
 
-@primitive(x=lambda xp, g, y: g * xp.conj(y * -y))
+@elementwise(x=lambda xp, g, y: g * xp.conj(y * -y))
 def reciprocal(xp: Namespace, x: Array) -> Array:
     """1 / x."""
     return xp.reciprocal(x)
 
 
 def _hypot(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
-    return g * (x / (y + (y == 0)))
+    infinite = y == math.inf
+    ratio = xp.where(infinite, 0, x) / xp.where(infinite | (y == 0), 1, y)
+    return g * xp.where(infinite & (xp.abs(x) == math.inf), xp.sign(x), ratio)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, y: _hypot(xp, g, a, y),
     b=lambda xp, g, b, y: _hypot(xp, g, b, y),
 )

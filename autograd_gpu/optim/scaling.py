@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.optim.optimizer import Optimizer
+from autograd_gpu.placement import near
 from autograd_gpu.recorder import live, recorder
 from autograd_gpu.variable import Variable
 
@@ -68,7 +69,8 @@ class GradScaler:
             return loss * self._scale
         # An array, so that nothing takes the number for a constant of the recorded step.
         (scale,) = live(lambda: (self._scale,))
-        return loss * backend_of(loss.value).asarray(scale, loss.dtype)
+        factor = Variable(backend_of(loss.value).asarray(scale, loss.dtype))
+        return loss * factor
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
@@ -78,19 +80,22 @@ class GradScaler:
             raise RuntimeError("GradScaler: unscale_ was called twice without update")
         inverse = 1 / self._scale
         bad: dict[Any, Any] = {}
-        for x in optimizer.parameters():
-            grad = x.grad
-            if grad is None or not grad.size:
+        params = [x for x in optimizer.parameters() if x.grad is not None]
+        for x in params:  # before any is changed
+            optimizer.check_grad(x, x.grad)
+        for x in params:
+            grad: Any = x.grad
+            if not grad.size:
                 continue
             backend = BACKENDS[type(grad)]
-            xp = backend.xp
-            flag = _not_finite(xp, grad)
             place = (backend.name, str(backend.device(grad)))
-            bad[place] = flag if place not in bad else bad[place] | flag
-            if backend.is_shared(grad):
-                x.grad = grad * inverse
-            else:
-                grad *= inverse
+            with near(grad):
+                flag = _not_finite(backend.xp, grad)
+                bad[place] = flag if place not in bad else bad[place] | flag
+                if backend.is_shared(grad):
+                    x.grad = grad * inverse
+                else:
+                    grad *= inverse
         found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
         self._checked[id(optimizer)] = found
         self._found = found or bool(self._found)

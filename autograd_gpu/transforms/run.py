@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from autograd_gpu.engine import gradients
-from autograd_gpu.graph import AccumulateGrad, Node, gradient_edge, reconnected
+from autograd_gpu.forward import is_carried, mark_inner
+from autograd_gpu.graph import AccumulateGrad, Carrier, Node, gradient_edge, reconnected
 from autograd_gpu.modes import enable_grad, recording
 from autograd_gpu.transforms.tree import (
     alias,
@@ -16,7 +18,11 @@ from autograd_gpu.transforms.tree import (
     tree_map,
     zeros_like,
 )
+from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
+
+_finished: WeakSet[Node] = WeakSet()
+"""The Nodes of the leaves that a run opened for itself and is through with."""
 
 
 class Run:
@@ -39,6 +45,7 @@ class Run:
         self.argnums = argnums
         self.recording = recording.get()
         self.fresh: list[Variable] = []
+        self.nodes: list[Node] = []  # a leaf does not keep its own alive
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         passed = list(args)
         self.opened: list[Any] = []
@@ -64,6 +71,7 @@ class Run:
         self.y = returned
         self.leaves = tree_leaves(returned)
         self.connected = self.recording and self._reaches_outside()
+        _finished.update(self.nodes)
 
     def _open(self, x: Any) -> Variable:
         if isinstance(x, Variable):
@@ -73,13 +81,12 @@ class Run:
                 return alias(x.value, edge)
             x = x.value
         fresh = Variable(x)
-        if fresh.dtype.kind in "iub":
-            raise TypeError(
-                f"the derivative of {self.name} by an argument of dtype {fresh.dtype} is not "
-                f"defined; pass floating-point numbers, or choose other argnums"
-            )
+        require_differentiable(fresh, self.name)
         fresh.requires_grad = True
         self.fresh.append(fresh)
+        node = mark_inner(fresh)
+        assert node is not None
+        self.nodes.append(node)
         return fresh
 
     def _reaches_outside(self) -> bool:
@@ -91,7 +98,11 @@ class Run:
         stack = list(seen)
         while stack:
             node = stack.pop()
-            if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            if isinstance(node, Carrier) and is_carried(node):
+                return True
+            if isinstance(node, AccumulateGrad) and not (
+                id(node.variable) in own or node in _finished
+            ):
                 return True
             for edge in node.edges:
                 if edge is not None and edge not in seen:
@@ -172,6 +183,15 @@ class Run:
             return x.detach() if x.requires_grad else x
 
         return tree_map(close, tree)
+
+
+def require_differentiable(x: Variable, name: str) -> None:
+    """Refuse an argument of the function `name` that has no derivatives."""
+    if not is_differentiable(x.dtype):
+        raise TypeError(
+            f"the derivative of {name} by an argument of dtype {x.dtype} is not defined; pass "
+            f"floating-point numbers, or choose other argnums"
+        )
 
 
 def match(tree: Any, like: Any, what: str) -> list[Any]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import Array
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
+from autograd_gpu.placement import beside
 from autograd_gpu.variable import Variable
 
 
@@ -24,6 +25,8 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
 
 def tree_leaves(tree: Any) -> list[Any]:
     """The leaves in the order of `tree_map`."""
+    if not isinstance(tree, (dict, tuple, list)):
+        return [] if tree is None else [tree]
     leaves: list[Any] = []
     tree_map(leaves.append, tree)
     return leaves
@@ -42,7 +45,7 @@ def raw(x: Any) -> Any:
 
 def zeros_like(x: Variable) -> Array:
     """A raw array of zeros."""
-    return backend_of(x.value).xp.zeros_like(x.value)
+    return beside(x.value).xp.zeros_like(x.value)
 
 
 class Alias(FunctionNode):
@@ -51,11 +54,16 @@ class Alias(FunctionNode):
     __slots__ = ()
 
     label = "alias"
+    keeps_graph = True
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (g,)
 
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
     backward_recorded = backward
+    tangent_recorded = tangent
 
 
 def alias(value: Array, edge: Node) -> Variable:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
+from autograd_gpu.placement import beside
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
 
+AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
 
@@ -45,11 +47,11 @@ def as_raw(x: Any, like: Any) -> Array:
 
 
 def backend_near(*operands: Any) -> Backend:
-    """The backend of the first operand that has one, or the current one."""
+    """The backend of the first operand that has one, making arrays on its device; or the current
+    one."""
     for x in operands:
-        backend = find_backend(raw(x))
-        if backend is not None:
-            return backend
+        if find_backend(raw(x)) is not None:
+            return beside(raw(x))
     return current_backend()
 
 
@@ -71,3 +73,9 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
 def is_floating(x: Any) -> bool:
     """Whether a raw array holds floating-point numbers."""
     return bool(x.dtype.kind in "fcV")
+
+
+def check_probability(op: str, p: float) -> None:
+    """ValueError unless `p` is in [0, 1]."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"{op}: p={p} must be a probability")
