@@ -244,7 +244,7 @@ class _Returned:
     def _variable(self, x: Variable) -> _Builder:
         place = self._given.get(id(x))
         if place is not None:
-            return lambda outputs, given: given[place]
+            return lambda outputs, given, place=place: given[place]  # type: ignore[misc]
         if x.grad_fn is not None and x.grad_fn.shape is not None:
             self.reason = (
                 "it returns a Variable whose graph is still to be run backward; compile the "
