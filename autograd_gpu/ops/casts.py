@@ -48,6 +48,30 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return result
 
 
+class Recast(FunctionNode):
+    """A value in another dtype that was computed before; the engine casts the gradient back."""
+
+    __slots__ = ()
+
+    label = "astype"
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+
+def recast(x: Variable, value: Array) -> Variable:
+    """`x` in another dtype, where `value` is what `astype` gave for it before."""
+    edges = edges_of((x,))
+    if edges is None:
+        return make_result(value)
+    node = Recast()
+    node.edges = edges
+    return make_result(value, node)
+
+
 class Transfer(FunctionNode):
     """A value moved to another backend or device; its gradient moves back."""
 

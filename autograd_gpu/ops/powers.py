@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
@@ -125,7 +126,9 @@ def reciprocal(xp: Namespace, x: Array) -> Array:
 
 
 def _hypot(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
-    return g * (x / (y + (y == 0)))
+    infinite = y == math.inf
+    ratio = xp.where(infinite, 0, x) / xp.where(infinite | (y == 0), 1, y)
+    return g * xp.where(infinite & (xp.abs(x) == math.inf), xp.sign(x), ratio)
 
 
 @elementwise(
