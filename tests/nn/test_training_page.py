@@ -14,7 +14,7 @@ TABLE = PAGE.partition("## What is there")[2].partition("Recurrent layers are")[
 OURS = PAGE.partition("These names differ")[2].partition("Weights load by name")[0]
 
 
-ROOTS = [ag, nn, nn.functional, nn.utils, optim]
+ROOTS = [ag, nn, nn.functional, nn.utils, nn.utils.parametrizations, optim]
 
 
 def resolved(root, name):
