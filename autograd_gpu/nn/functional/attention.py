@@ -13,9 +13,9 @@ from autograd_gpu.variable import Variable
 
 @on_its_device
 def scaled_dot_product_attention(
-    q: Any,
-    k: Any,
-    v: Any,
+    query: Any,
+    key: Any,
+    value: Any,
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -23,7 +23,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Variable:
-    """softmax(q kᵀ · scale) v for `q` [..., L, E], `k` [..., S, E] and `v` [..., S, D].
+    """softmax(q kᵀ · scale) v for `query` [..., L, E], `key` [..., S, E] and `value` [..., S, D].
 
     Parameters
     ----------
@@ -34,11 +34,14 @@ def scaled_dot_product_attention(
     scale
         1 / sqrt(E) unless given.
     enable_gqa
-        Whether `k` and `v`, [..., G, S, E], may have fewer heads than `q`, [..., H, L, E]: each is
-        then for H / G queries.
+        Whether `key` and `value`, [..., G, S, E], may have fewer heads than `query`,
+        [..., H, L, E]: each is then for H / G of its heads.
 
     A query that sees no key gets zeros.
     """
+    q, k, v = query, key, value
+    if enable_gqa:
+        k, v = _for_each_query("scaled_dot_product_attention", q, k, v)
     shapes = shape_of(q), shape_of(k), shape_of(v)
     if (
         min(map(len, shapes)) < 2
@@ -49,8 +52,6 @@ def scaled_dot_product_attention(
             f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
             f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"
         )
-    if enable_gqa:
-        k, v = _for_each_query("scaled_dot_product_attention", shapes, k, v)
     scale = shapes[0][-1] ** -0.5 if scale is None else scale
     scores = ops.matmul(q * scale, ops.matrix_transpose(k))
     seen = _seen(scores, is_causal)
@@ -71,10 +72,9 @@ def scaled_dot_product_attention(
     return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
 
 
-def _for_each_query(
-    op: str, shapes: tuple[tuple[int, ...], ...], k: Any, v: Any
-) -> tuple[Variable, Variable]:
+def _for_each_query(op: str, q: Any, k: Any, v: Any) -> tuple[Variable, Variable]:
     """Keys and values with as many heads as queries have."""
+    shapes = shape_of(q), shape_of(k), shape_of(v)
     heads = [shape[-3] if len(shape) > 2 else 0 for shape in shapes]
     if not min(heads) or heads[1] != heads[2] or heads[0] % heads[1]:
         raise ValueError(
