@@ -1,4 +1,4 @@
-"""NumPy's names and parameters where they differ from ours; used by `autograd_gpu.protocols`."""
+"""NumPy's names and parameters where they differ from ours."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.numpy_outputs import check_target
 
 UFUNCS = {
     "absolute": "abs",
@@ -75,9 +76,6 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "inner": ("a", "b"),
 }
 """The parameters of functions in C, which older releases of NumPy do not tell."""
-
-INDIFFERENT = {"casting", "copy", "like", "optimize", "order", "out", "subok", "where"}
-"""Parameters that do not matter for Variables, or were seen to have their default."""
 
 INSPECTORS = {
     "allclose",
@@ -270,8 +268,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 
 
 def _writable(name: str, x: Any) -> Any:
-    if not hasattr(x, "requires_grad"):
-        raise TypeError(f"np.{name}: an array can't hold a Variable's gradient; write into one")
+    check_target(f"np.{name}", x)
     return x
 
 
