@@ -105,6 +105,26 @@ class Backend(Protocol):
         """Where `x` lives, as the array API's `device` attribute says it."""
         ...
 
+    def device_count(self) -> int:
+        """How many devices arrays may live on."""
+        ...
+
+    def device_number(self, x: Array) -> int:
+        """The number of the device of `x`."""
+        ...
+
+    def current_device(self) -> int:
+        """The number of the device on which this thread computes."""
+        ...
+
+    def use_device(self, number: int) -> int:
+        """Let this thread compute on that device from now on; the number of the one before."""
+        ...
+
+    def to_device(self, x: Array, device: Any) -> Array:
+        """A copy of `x` on another device of this backend; waits for nothing."""
+        ...
+
     def synchronize(self) -> None:
         """Wait until all work submitted to the current device is done."""
         ...
@@ -207,10 +227,15 @@ class Backend(Protocol):
 
 NAMES = ("numpy", "cupy")
 
-# The two look-ups of the hot path: the exact type of an array leads to its namespace and backend.
+# The look-ups of the hot path: the exact type of an array leads to its namespace and backend.
 # The layer of ops adds Variable to NAMESPACES, so that derivatives can be run on Variables.
 NAMESPACES: dict[type, Namespace] = {}
 BACKENDS: dict[type, Backend] = {}
+
+# What an op asks first: as NAMESPACES, but for arrays that may live on one of several devices.
+# Their ops take the longer way, where devices are looked at, so that nobody else pays for that.
+ON_ONE_DEVICE: dict[type, Namespace] = {}
+SEVERAL_DEVICES: list[Backend] = []
 
 _loaded: dict[str, Backend] = {}
 _chosen: str | None = None
@@ -225,10 +250,27 @@ def load_backend(name: str) -> Backend:
             raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
         module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
         backend = module.create()
-        NAMESPACES[backend.array_type] = backend.xp
-        BACKENDS[backend.array_type] = backend
+        register(backend)
         _loaded[name] = backend
     return backend
+
+
+def register(backend: Backend) -> None:
+    """Let ops take the arrays of this backend."""
+    NAMESPACES[backend.array_type] = backend.xp
+    BACKENDS[backend.array_type] = backend
+    count_devices(backend)
+
+
+def count_devices(backend: Backend) -> None:
+    """Look how many devices the backend has, and choose the way that its ops take."""
+    if backend in SEVERAL_DEVICES:
+        SEVERAL_DEVICES.remove(backend)
+    if backend.device_count() > 1:
+        SEVERAL_DEVICES.append(backend)
+        ON_ONE_DEVICE.pop(backend.array_type, None)
+    else:
+        ON_ONE_DEVICE[backend.array_type] = backend.xp
 
 
 def _find_backends() -> None:

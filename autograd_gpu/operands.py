@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from autograd_gpu.backend import (
     BACKENDS,
     NAMESPACES,
+    ON_ONE_DEVICE,
     Array,
     Namespace,
     backend_mismatch,
@@ -17,6 +18,7 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.callers import describe as describe, public_call
 from autograd_gpu.graph import FunctionNode, reconnected, selected
+from autograd_gpu.placement import elsewhere
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
@@ -32,11 +34,12 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     """The common namespace of `operands`, and these as arrays of its backend.
 
     Python numbers stay as they are beside an array, since they take part in its dtype weakly;
-    lists become arrays.  Raises TypeError for operands on two backends, ForeignOperand for a type
-    that is not known.
+    lists become arrays.  In place of the namespace stands an `Elsewhere` where the operands live on
+    another device than the current one.  Raises TypeError for operands on two backends or devices,
+    ForeignOperand for a type that is not known.
     """
     if len(operands) == 2 and type(operands[0]) in NUMBERS:
-        xp = NAMESPACES.get(type(operands[1]))
+        xp = ON_ONE_DEVICE.get(type(operands[1]))
         if xp is not None:
             return (xp, *operands)
     backend = None
@@ -67,6 +70,10 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
     only_numbers = backend is None
     backend = backend or current_backend()
+    if backend.array_type not in ON_ONE_DEVICE:
+        place = elsewhere(op, backend, operands)
+        if place is not None:
+            return (place, *operands)
     values = []
     for x in operands:
         if x is None or type(x) is backend.array_type:
@@ -108,13 +115,6 @@ def explain(
     call = public_call(op)
     if call is not None:
         message = f"{call}: {message}"
-    on_gpu = [x for x in values if getattr(BACKENDS.get(type(x)), "name", "") == "cupy"]
-    devices = sorted({str(x.device) for x in on_gpu})
-    if len(devices) > 1:
-        raise TypeError(
-            f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "
-            f"moved silently, use .to(...) on one of them"
-        ) from error
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):

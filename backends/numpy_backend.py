@@ -173,6 +173,26 @@ class NumpyBackend:
         """'cpu'."""
         return "cpu"
 
+    def device_count(self) -> int:
+        """There is one: the host."""
+        return 1
+
+    def device_number(self, x: Array) -> int:
+        """Always 0."""
+        return 0
+
+    def current_device(self) -> int:
+        """Always 0."""
+        return 0
+
+    def use_device(self, number: int) -> int:
+        """Nothing to change."""
+        return 0
+
+    def to_device(self, x: Array, device: Any) -> Array:
+        """A copy; `device` can only be 'cpu'."""
+        return self.from_host(x, device)
+
     def synchronize(self) -> None:
         """NumPy is done when a call returns."""
 

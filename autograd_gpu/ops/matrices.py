@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.ops.arguments import axis_of, beside, namespace_of, variable
-from autograd_gpu.ops.indexing import getitem, scatter_add
+from autograd_gpu.ops.indexing import (
+    getitem,
+    scatter_add,
+)
 from autograd_gpu.ops.joining import stack
 from autograd_gpu.ops.reductions import sum_
 from autograd_gpu.ops.shape import flip, moveaxis, ravel, reshape, swapaxes

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import current_backend
 from autograd_gpu.ops.arguments import axis_of
+from autograd_gpu.ops.creation import asarray
 from autograd_gpu.ops.linalg.common import variable
 from autograd_gpu.ops.shape import roll
 from autograd_gpu.values import get_default_dtype
@@ -35,8 +35,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -
 
 def _frequencies(bins: list[int], n: int, d: float, dtype: Any, device: Any) -> Variable:
     values = [k / (n * d) for k in bins]
-    xp = current_backend().xp
-    return Variable(xp.asarray(values, dtype=dtype or get_default_dtype(), device=device))
+    return asarray(values, dtype=dtype or get_default_dtype(), device=device)
 
 
 def fftshift(x: Any, axes: Axes = None) -> Variable:
