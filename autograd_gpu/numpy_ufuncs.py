@@ -54,6 +54,8 @@ def override_elementwise_kernel(self: Variable, kernel: Any, *args: Any, **kwarg
     if op is None:
         op = _ops[kernel] = _op(name)
     inputs, out = args[: kernel.nin], outputs(kwargs.pop("out", None) or args[kernel.nin :] or None)
+    if are_arrays(out):
+        return on_values(kernel.name, kernel, (*inputs, *out), kwargs)
     if out:
         return delivered(kernel.name, out, lambda: _called(op, kernel.name, inputs, kwargs))
     return _called(op, kernel.name, inputs, kwargs)
