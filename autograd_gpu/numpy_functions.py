@@ -1,7 +1,7 @@
 """NumPy's functions on Variables: `np.sum(v)`, `np.linalg.inv(v)`, `np.fft.fft(v)`.
 
-What a function is here follows from its name and its parameters; `autograd_gpu.numpy_names` has
-what differs in more than that.
+What a function is here follows from its name and its parameters; `numpy_names` has
+the names that differ, `numpy_adapters` what differs in more than that.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu import numpy_names, ops
+from autograd_gpu import numpy_adapters, numpy_names, ops
 from autograd_gpu.numpy_arguments import no_derivative, op_named, supported
 from autograd_gpu.numpy_outputs import are_arrays, delivered, on_values, outputs, values
 from autograd_gpu.numpy_reductions import PARTIAL
@@ -19,6 +19,9 @@ from autograd_gpu.operands import ForeignOperand
 from autograd_gpu.variable import Variable
 
 _functions: dict[Any, Callable[..., Any]] = {}
+
+CAST_FIRST = {"np.mean", "np.std", "np.var", "np.nanmean", "np.nanstd", "np.nanvar"}
+"""What computes in the dtype that it is given."""
 
 
 def array_function(
@@ -44,7 +47,7 @@ def _function(func: Any) -> Callable[..., Any]:
         raise no_derivative(label)
     if name in numpy_names.INSPECTORS:
         return _on_values(func)
-    adapter = numpy_names.ADAPTERS.get(full)
+    adapter = numpy_adapters.ADAPTERS.get(full)
     if adapter is not None:
         return _adapted(label, func, adapter)
     ours = numpy_names.FUNCTIONS.get(name, name)
@@ -142,6 +145,8 @@ def _translated(
             chosen = partial
             named |= {key: others.pop(key) for key in ("where", "initial") if key in others}
         others = supported(label, others)
+        if operands and label in CAST_FIRST and "dtype" in others:
+            operands[0] = ops.astype(operands[0], others.pop("dtype"))
         if others:
             raise TypeError(f"{label}: {', '.join(others)}= is not supported for Variables")
         if out:

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu import numpy_names, ops, special
+from autograd_gpu import numpy_adapters, numpy_names, ops, special
 from autograd_gpu.numpy_arguments import no_derivative, op_named, supported
 from autograd_gpu.numpy_outputs import (
     are_arrays,
@@ -63,7 +63,7 @@ def override_elementwise_kernel(self: Variable, kernel: Any, *args: Any, **kwarg
 
 def _op(name: str) -> Callable[..., Any]:
     """The op of a ufunc; what has none gets a function that says so when it is called."""
-    adapter = numpy_names.UFUNC_ADAPTERS.get(name)
+    adapter = numpy_adapters.UFUNC_ADAPTERS.get(name)
     if adapter is not None:
         return adapter
     ours = numpy_names.UFUNCS.get(name, name)

@@ -134,6 +134,9 @@ DIFFERENTIABLE = {
     "sum": lambda x: np.sum(x, axis=0),
     "sum keepdims": lambda x: np.sum(x, 1, keepdims=True),
     "sum dtype": lambda x: np.sum(x, dtype=np.float64),
+    "mean dtype": lambda x: np.mean(x, axis=1, dtype=np.float64),
+    "var dtype": lambda x: np.var(x, ddof=1, dtype=np.float64),
+    "nanstd dtype": lambda x: np.nanstd(x, axis=0, dtype=np.float64),
     "sum by name": lambda x: np.sum(a=x, axis=1),
     "swapaxes": lambda x: np.swapaxes(x, 0, 1),
     "take": lambda x: np.take(x, [0, 2], axis=1),
@@ -210,6 +213,7 @@ def test_what_only_looks_returns_no_variable():
 
 def test_float32_is_kept():
     v = ag.Variable(np.ones(3, np.float32), requires_grad=True)
+    assert np.mean(v, dtype=np.float64).dtype == np.float64
     for y in (np.ones(3, np.float32) * v, np.exp(v), np.sum(v), np.float32(2) * v, 2.0 * v):
         assert y.dtype == np.float32
 
