@@ -20,7 +20,7 @@ from autograd_gpu.variable import Variable
 
 _functions: dict[Any, Callable[..., Any]] = {}
 
-CAST_FIRST = {"np.mean", "np.std", "np.var", "np.nanmean", "np.nanstd", "np.nanvar"}
+CAST_FIRST = {"np.mean", "np.std", "np.var"}
 """What computes in the dtype that it is given."""
 
 

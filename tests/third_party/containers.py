@@ -104,6 +104,24 @@ WORKS = {
     "xarray.DataArray.transpose": (lambda v: named(v).transpose("b", "a").data, X),
     "xarray.DataArray.cumsum": (lambda v: named(v).cumsum("a").data, X),
     "xarray.DataArray.shift": (lambda v: named(v).shift(a=1, fill_value=0.0).data, X),
+    "xarray.DataArray.median": (lambda v: named(v).median("a").data, X),
+    "xarray.DataArray.quantile": (lambda v: named(v).quantile(0.3, "a").data, X),
+    "xarray.DataArray.diff": (lambda v: named(v).diff("a").data, X),
+    "xarray.DataArray.pad": (lambda v: named(v).pad(a=1, constant_values=0.0).data, X),
+    "xarray.DataArray.clip": (lambda v: named(v).clip(-0.5, 0.5).data, X),
+    "xarray.DataArray.stack": (lambda v: named(v).stack(c=("a", "b")).data, X),
+    "xarray.DataArray.groupby": (
+        lambda v: named(v).groupby(xarray.DataArray([0, 1] * 4, dims="a", name="g")).mean().data,
+        X,
+    ),
+    "xarray.DataArray.integrate": (
+        lambda v: named(v).assign_coords(a=np.arange(8.0)).integrate("a").data,
+        X,
+    ),
+    "xarray.DataArray.differentiate": (
+        lambda v: named(v).assign_coords(a=np.arange(8.0)).differentiate("a").data,
+        X,
+    ),
     "xarray.DataArray with numpy.exp": (lambda v: np.exp(named(v)).data, X),
     "xarray.concat": (lambda v: xarray.concat([named(v), named(v)], "a").data, X),
     "xarray.dot": (lambda v: xarray.dot(named(v), named(v), dim="b").data, X),
@@ -111,4 +129,8 @@ WORKS = {
 }
 REFUSES = {
     "xarray.DataArray.std": (lambda v: named(v).std("a").data, X),
+    "xarray.DataArray.interp": (
+        lambda v: named(v).assign_coords(a=np.arange(8.0)).interp(a=0.5).data,
+        X,
+    ),
 }
