@@ -14,6 +14,7 @@ import numpy as np
 from autograd_gpu.backends import (
     convolution_nd,
     numpy_adaptive_steps,
+    numpy_attention,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
@@ -82,6 +83,8 @@ def _namespace() -> ModuleType:
     vars(xp).update(pooling.bound(np))
     vars(xp).update(
         assign=operator.setitem,
+        attended=numpy_attention.attended,
+        attention_gradients=numpy_attention.attention_gradients,
         blockwise=numpy_functions.blockwise,
         broadcast_to=numpy_functions.broadcast_to,
         clip=clip,

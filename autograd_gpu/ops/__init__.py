@@ -36,6 +36,7 @@ from autograd_gpu.ops.arithmetic import (
     modf as modf,
     real_if_close as real_if_close,
 )
+from autograd_gpu.ops.attention import attention as attention
 from autograd_gpu.ops.bessel import (
     exp1 as exp1,
     expi as expi,
