@@ -22,7 +22,7 @@ from autograd_gpu.accumulation import (
     take_over,
 )
 from autograd_gpu.backend import BACKENDS, backend_of, memory_figures
-from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
+from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
 from autograd_gpu.safety import keep_zeros, safe
@@ -113,6 +113,12 @@ def gradients(
     if None in targets:
         i = targets.index(None)
         raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    for i, target in enumerate(targets):
+        if target.__class__ is Carrier and not target.edges:
+            raise RuntimeError(
+                f"gradients: no graph leads to input {i}, as jvp keeps none of the function that "
+                f"it runs; use grad or vjp there, which open a graph of their own"
+            )
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)

@@ -18,6 +18,9 @@ R = TypeVar("R")
 recording: ContextVar[bool] = ContextVar("autograd_gpu.recording", default=True)
 anomaly: ContextVar[bool] = ContextVar("autograd_gpu.anomaly", default=False)
 
+# What carries tangents forward (`autograd_gpu.forward.Level`), the outermost first.
+levels: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.levels", default=())
+
 # One entry for each watched guard that any thread or task is in: empty, it spares every op and
 # backward the look at the context variables.
 watching: list[None] = []

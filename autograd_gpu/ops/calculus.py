@@ -248,9 +248,17 @@ def _other(xp: Namespace, g: Any, b: Any, start: int, size: int) -> Any:
     )
 
 
+def _part(xp: Namespace, a: Any, b: Any, start: int, size: int) -> Any:
+    return call(xp, convolve_part, a, b, start=start, stop=start + size)
+
+
 @primitive(
     a=lambda xp, g, a_shape, b, start: _other(xp, g, b, start, a_shape[0]),
     b=lambda xp, g, b_shape, a, start: _other(xp, g, a, start, b_shape[0]),
+    tangent={
+        "a": lambda xp, t, b, start, y_shape: _part(xp, t, b, start, y_shape[0]),
+        "b": lambda xp, t, a, start, y_shape: _part(xp, a, t, start, y_shape[0]),
+    },
 )
 def convolve_part(xp: Namespace, a: Array, b: Array, *, start: int, stop: int) -> Array:
     """The elements from `start` to `stop` of the full convolution, which is 0 outside."""

@@ -241,13 +241,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     return asarray(xp.from_dlpack(x), device=device, copy=copy)
 
 
-@primitive(x=lambda xp, g, k: xp.tril(g, k=k))
+@primitive(x=lambda xp, g, k: xp.tril(g, k=k), tangent="linear")
 def tril(xp: Namespace, x: Array, *, k: int = 0) -> Array:
     """The lower triangles of matrices, up to diagonal k; zeros elsewhere."""
     return xp.tril(x, k=k)
 
 
-@primitive(x=lambda xp, g, k: xp.triu(g, k=k))
+@primitive(x=lambda xp, g, k: xp.triu(g, k=k), tangent="linear")
 def triu(xp: Namespace, x: Array, *, k: int = 0) -> Array:
     """The upper triangles of matrices, from diagonal k on; zeros elsewhere."""
     return xp.triu(x, k=k)

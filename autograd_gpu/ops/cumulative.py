@@ -34,7 +34,7 @@ def _cumulative_sum(xp: Namespace, g: Any, axis: int | None, include_initial: bo
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@primitive(x=_cumulative_sum)
+@primitive(x=_cumulative_sum, tangent="linear")
 def cumulative_sum(
     xp: Namespace,
     x: Array,

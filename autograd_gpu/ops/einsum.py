@@ -112,6 +112,7 @@ def _product(xp: Namespace, a: Any, b: Any, la: str, lb: str, out: str) -> Any:
 @primitive(
     a=lambda xp, g, b, la, lb, out: _product(xp, g, xp.conj(b), out, lb, la),
     b=lambda xp, g, a, la, lb, out: _product(xp, g, xp.conj(a), out, la, lb),
+    tangent="linear",
 )
 def einsum_(xp: Namespace, a: Array, b: Array, *, la: str, lb: str, out: str) -> Array:
     """The contraction of two operands, every label of which is in two of `la`, `lb` and `out`."""

@@ -83,7 +83,7 @@ def is_basic(index: Any) -> bool:
     return isinstance(index, int) and not isinstance(index, bool)
 
 
-@primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape))
+@primitive(x=lambda xp, g, index, x_shape: xp.scatter_add(g, index, x_shape), tangent="linear")
 def getitem_(xp: Namespace, x: Array, *, index: Any) -> Array:
     """`getitem` with a normal index."""
     if active:
@@ -107,7 +107,10 @@ def getitem(x: Any, index: Any) -> Variable:
     return getitem_(x, index)
 
 
-@primitive(x=lambda g, index: g[index])
+@primitive(
+    x=lambda g, index: g[index],
+    tangent=lambda xp, t, index, y_shape: xp.scatter_add(t, index, y_shape),
+)
 def scatter_add_(xp: Namespace, x: Array, *, index: Any, shape: tuple[int, ...]) -> Array:
     """`scatter_add` with a normal index."""
     if active:
@@ -163,9 +166,19 @@ def _last_writes(g: Any, index: Any, shape: tuple[int, ...]) -> Any:
     return last.reshape(count.shape + (1,) * (len(shape) - 1)) if rows else last
 
 
+def _set_tangent(xp: Namespace, t: Any, index: Any, y_shape: tuple[int, ...]) -> Any:
+    arrays = NAMESPACES[(t.value if isinstance(t, Variable) else t).__class__]
+    shape = arrays.broadcast_to(arrays.zeros(()), y_shape)[index].shape
+    t = t.reshape(t.shape[max(0, t.ndim - len(shape)) :])  # leading axes of size 1
+    t = xp.broadcast_to(t, shape)
+    last = None if is_basic(index) else _last_writes(t, index, y_shape)
+    return xp.scatter_add(t if last is None else xp.where(last, t, 0), index, y_shape)
+
+
 @primitive(
     x=lambda g, index: _without(g, index),
     v=_set_value,
+    tangent={"x": "elementwise", "v": _set_tangent},
 )
 def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
     """`set_at` with a normal index."""
@@ -188,7 +201,10 @@ def set_at(x: Any, index: Any, v: Any) -> Variable:
     return result if result.value.dtype.kind in DIFFERENTIABLE else result.detach()
 
 
-@primitive(x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis))
+@primitive(
+    x=lambda xp, g, x_shape, indices, axis: _take_x(xp, g, x_shape, indices, axis),
+    tangent="linear",
+)
 def take_(xp: Namespace, x: Array, indices: Array, *, axis: int | None = None) -> Array:
     """`take` with an array of indices."""
     if active:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
@@ -51,11 +51,16 @@ class Alias(FunctionNode):
     __slots__ = ()
 
     label = "alias"
+    keeps_graph = True
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (g,)
 
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
     backward_recorded = backward
+    tangent_recorded = tangent
 
 
 def alias(value: Array, edge: Node) -> Variable:

@@ -35,7 +35,7 @@ def _vector_norm(
     return g * direction * xp.where(zero, 0, xp.where(zero, 1, size) ** (ord - 2))
 
 
-@primitive(x=_vector_norm)
+@primitive(x=_vector_norm, tangent="reduction")
 def vector_norm_(
     xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
