@@ -19,9 +19,9 @@ from autograd_gpu.backends import (
     numpy_functions,
     numpy_fuse,
     numpy_lstm,
+    numpy_pooling,
     numpy_rows,
     numpy_steps,
-    pooling,
 )
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
@@ -81,7 +81,7 @@ def _namespace() -> ModuleType:
         direct |= {name: getattr(np, name) for name in ("ceil", "floor", "trunc")}
     vars(xp).update(names)
     vars(xp).update(direct)
-    vars(xp).update(pooling.bound(np))
+    vars(xp).update(numpy_pooling.bound())
     vars(xp).update(
         assign=operator.setitem,
         attended=numpy_attention.attended,
