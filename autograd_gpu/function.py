@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from autograd_gpu.backend import BACKENDS, Array, backend_mismatch, find_backend
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_mismatch, find_backend
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -23,6 +23,7 @@ from autograd_gpu.graph import (
 from autograd_gpu.hooks import check_gradient
 from autograd_gpu.modes import no_grad, recording
 from autograd_gpu.operands import unify
+from autograd_gpu.placement import elsewhere
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
 
@@ -104,6 +105,12 @@ class Function:
         for key, param in params.items():
             params[key] = _raw(_constant(param, name, key))
         arrays = _arrays(name, inputs)
+        if SEVERAL_DEVICES:
+            backend = next((BACKENDS[type(x)] for x in arrays if type(x) in BACKENDS), None)
+            place = elsewhere(name, backend, arrays) if backend is not None else None
+            if place is not None:
+                with place:
+                    return cls.apply(*inputs, **params)
         edges = edges_of(inputs)
         function = cls()
         function.needs_input_grad = tuple(

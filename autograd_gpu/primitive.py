@@ -35,7 +35,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from autograd_gpu.backend import NAMESPACES, Array
+from autograd_gpu.backend import NAMESPACES, ON_ONE_DEVICE, Array
 from autograd_gpu.codegen import Writer
 from autograd_gpu.graph import (
     Edges,
@@ -55,11 +55,13 @@ from autograd_gpu.operands import (
     as_tuple,
     explain,
     filled,
+    numeric,
     reconnected_outputs,
     resumed,
     scalar,
     unify,
 )
+from autograd_gpu.placement import Elsewhere
 from autograd_gpu.precision import casting, narrowed, widened
 from autograd_gpu.tangents import Rule, conjugated, ones_for, tangent_rules
 from autograd_gpu.variable import Variable
@@ -171,9 +173,11 @@ def _define(
     )  # fmt: skip
     scope: dict[str, Any] = {
         "__name__": __name__,
+        "Elsewhere": Elsewhere,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
         "NUMBERS": NUMBERS,
+        "ON_ONE_DEVICE": ON_ONE_DEVICE,
         "Variable": Variable,
         "as_tuple": as_tuple,
         "as_outputs": as_outputs,
@@ -188,6 +192,7 @@ def _define(
         "make_results": make_results,
         "ones_for": ones_for,
         "narrowed": narrowed,
+        "numeric": numeric,
         "reconnected": reconnected,
         "reconnected_outputs": reconnected_outputs,
         "recording": recording,

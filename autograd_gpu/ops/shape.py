@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.indexing import take
+from autograd_gpu.ops.taking import take
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 

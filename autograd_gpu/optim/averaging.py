@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from autograd_gpu.backend import backend_of
 from autograd_gpu.optim.optimizer import like
+from autograd_gpu.placement import beside, copied
 from autograd_gpu.variable import Variable
 
 
@@ -33,12 +33,12 @@ class EMA:
         for x in self.params:
             if not isinstance(x, Variable):
                 raise TypeError(f"EMA: a parameter is a Variable, not {type(x).__name__}")
-        self.averages = [x.value.copy() for x in self.params]
+        self.averages = [copied(x.value) for x in self.params]
 
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
         for average, x in zip(self.averages, self.params, strict=True):
-            backend_of(average).average_step(average, x.value, decay=self.decay)
+            beside(average).average_step(average, x.value, decay=self.decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -54,11 +54,11 @@ class EMA:
     def copy_to(self) -> None:
         """Give the parameters copies of the averages."""
         for average, x in zip(self.averages, self.params, strict=True):
-            x.value = average.copy()
+            x.value = copied(average)
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of the averages, and the decay."""
-        return {"decay": self.decay, "averages": [a.copy() for a in self.averages]}
+        return {"decay": self.decay, "averages": [copied(a) for a in self.averages]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken.  ValueError for other numbers or shapes."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import nullcontext
 from typing import Any
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.placement import Follower, copied, near, require_together
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
@@ -82,10 +84,18 @@ class Optimizer:
         `closure`, if given, is called first, and what it returns is returned.
         """
         result = closure() if closure is not None else None
+        with Follower() if SEVERAL_DEVICES else nullcontext() as follow:
+            self._step(follow)
+        return result
+
+    def _step(self, follow: Follower | None) -> None:
         for group in self.param_groups:
             for x in group["params"]:
                 if x.grad is not None:
                     self._check_grad(x, x.grad)
+                    if follow is not None:
+                        require_together(type(self).__name__, x.value, x.grad)
+                        follow(x.value)
                     state = self.state.get(x)
                     if state is None:
                         state = self.state[x] = {}
@@ -93,7 +103,6 @@ class Optimizer:
                         self._update_master(x, x.grad, state, group)
                     else:
                         self.update(x, x.grad, state, group)
-        return result
 
     def _check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
@@ -177,7 +186,7 @@ def _wide(x: Array) -> Array:
 
 
 def _copied(value: Any) -> Any:
-    return value.copy() if hasattr(value, "dtype") else value
+    return copied(value) if hasattr(value, "dtype") else value
 
 
 def like(value: Any, parameter: Array) -> Any:
@@ -186,6 +195,7 @@ def like(value: Any, parameter: Array) -> Any:
         return value
     source, target = backend_of(value), backend_of(parameter)
     if source is target:
-        return value.copy()
+        with near(parameter):
+            return value.copy()
     device = None if target.name == "numpy" else target.device(parameter)
     return target.from_host(source.to_host(value), device)
