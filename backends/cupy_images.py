@@ -12,7 +12,7 @@ from typing import Any
 
 import cupy as cp
 
-from autograd_gpu.backends import convolution, pooling
+from autograd_gpu.backends import convolution, cupy_cudnn_ops, pooling
 
 Array = Any
 Pair = tuple[int, int]
@@ -231,10 +231,13 @@ def conv2d(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d`: one launch unfolds, one product follows."""
+    """As `convolution.conv2d`: by cuDNN, or one launch unfolds, one product follows."""
     (n, c), image, (o, _, *kernel_size) = x.shape[:2], x.shape[2:], weight.shape
     size: Pair = (kernel_size[0], kernel_size[1])
     out = _extent(image, size, stride, dilation, padding)
+    y = cupy_cudnn_ops.conv2d(x, weight, stride=stride, padding=padding, dilation=dilation, out=out)
+    if y is not NotImplemented:
+        return _with_bias(y, bias)
     x = cp.ascontiguousarray(x)
     columns = x
     if not _is_plain(size, stride, padding):
@@ -242,9 +245,13 @@ def conv2d(
         _run("unfold", columns, x, sizes=_sizes(image, out, size, stride, dilation, padding))
     columns = columns.reshape(n, groups, c // groups * prod(size), prod(out))
     y = _matmul(weight.reshape(groups, o // groups, -1), columns).reshape(n, o, *out)
+    return _with_bias(y, bias)
+
+
+def _with_bias(y: Array, bias: Array | None) -> Array:
     if bias is None:
         return y
-    bias = bias.reshape(o, 1, 1)
+    bias = bias.reshape(-1, 1, 1)
     return cp.add(y, bias, y) if bias.dtype == y.dtype else y + bias
 
 
@@ -258,7 +265,12 @@ def conv2d_input(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d_input`: one product, and one launch folds."""
+    """As `convolution.conv2d_input`: by cuDNN, or one product, and one launch folds."""
+    x = cupy_cudnn_ops.conv2d_input(
+        g, weight, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    if x is not NotImplemented:
+        return x
     n, o, *extent = g.shape
     out: Pair = (extent[0], extent[1])
     window: Pair = weight.shape[2:]
@@ -281,7 +293,12 @@ def conv2d_weight(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d_weight`: one product over images and positions."""
+    """As `convolution.conv2d_weight`: by cuDNN, or one product over images and positions."""
+    weight = cupy_cudnn_ops.conv2d_weight(
+        x, g, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    if weight is not NotImplemented:
+        return weight
     (n, c), image, o = x.shape[:2], x.shape[2:], g.shape[1]
     out: Pair = g.shape[2:]
     rows = c // groups * prod(size)

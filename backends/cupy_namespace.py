@@ -18,6 +18,7 @@ from autograd_gpu.backends import (
     convolution_nd,
     cupy_activations,
     cupy_batch_norm,
+    cupy_cudnn_ops,
     cupy_gemm,
     cupy_images,
     cupy_kernels,
@@ -39,6 +40,8 @@ def namespace() -> ModuleType:
     vars(xp).update(
         asarray=asarray,
         assign=partial(assign_last, cp),
+        attended=cupy_cudnn_ops.attended,
+        attention_gradients=cupy_cudnn_ops.attention_gradients,
         batch_norm_gradients=cupy_batch_norm.batch_norm_gradients,
         channel_statistics=cupy_batch_norm.channel_statistics,
         channels_normalised=cupy_batch_norm.channels_normalised,

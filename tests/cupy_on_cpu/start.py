@@ -10,7 +10,18 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import cublas, cufft, kernels, linalg, memory, refused, thrust, toolchain, trampolines
+from . import (
+    cublas,
+    cufft,
+    kernels,
+    linalg,
+    memory,
+    places,
+    refused,
+    thrust,
+    toolchain,
+    trampolines,
+)
 from .driver import Driver
 from .errors import CannotStart
 from .runtime import Runtime
@@ -201,6 +212,9 @@ _BIT_GENERATORS = ("BitGenerator", "XORWOW", "MRG32k3a", "Philox4x3210")
 
 def _exchange_allocator(cupy: ModuleType) -> None:
     pool = cupy.get_default_memory_pool()
+    with places.devices(places.MOST):
+        pool.malloc(1)  # at the first of these it counts the devices, and makes a pool for each
+    pool.free_all_blocks()
 
     def malloc(size: int) -> Any:
         block = pool.malloc(size)
