@@ -11,7 +11,7 @@ from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import AccumulateGrad, Gradient, Node
 from autograd_gpu.hooks import replaced
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import recording_guard
 from autograd_gpu.placement import Follower, copied
 from autograd_gpu.variable import ALONE, Variable
 
@@ -66,7 +66,7 @@ def finish_leaf(node: Node, g: Gradient, captured: dict[Node, Gradient]) -> Grad
     """Run a leaf's hooks on its gradient, and return it if it is still to be written."""
     variable: Variable = node.variable  # type: ignore[attr-defined]
     if variable._hooks:
-        with guard(isinstance(g, Variable)):
+        with recording_guard(isinstance(g, Variable)):
             for hook in tuple(variable._hooks):
                 g = replaced(g, hook(g), node, f"a hook on {_name(variable)}")
     if captured:
@@ -110,7 +110,7 @@ def commit(
                 variable.grad = added(variable.grad, grad)
             del grad
             if variable._post_hooks:
-                with guard(False):
+                with recording_guard(False):
                     for hook in tuple(variable._post_hooks):
                         hook(variable)
 

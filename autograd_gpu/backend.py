@@ -11,11 +11,13 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
+
+from autograd_gpu.guards import guard
 
 Array: TypeAlias = Any
 """A backend's own array: numpy.ndarray or cupy.ndarray."""
@@ -342,21 +344,22 @@ def set_backend(name: str) -> None:
     _chosen = name
 
 
-@contextmanager
-def use_backend(name: str) -> Iterator[None]:
-    """`set_backend` for the length of a with statement, in this thread or task only.
+class use_backend(guard):
+    """`set_backend` for the length of a with statement or a decorated call, in this thread or task
+    only.
 
     >>> with use_backend("numpy"):
     ...     get_backend()
     'numpy'
     """
-    if name != "auto":
-        load_backend(name)
-    token = _using.set(name)
-    try:
-        yield
-    finally:
-        _using.reset(token)
+
+    mode = _using
+    replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced_backend", default=())
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        if name != "auto":
+            load_backend(name)
 
 
 def current_backend() -> Backend:

@@ -22,10 +22,10 @@ from autograd_gpu.accumulation import (
     take_over,
 )
 from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, memory_figures
-from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
+from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
-from autograd_gpu.placement import Follower, beside
+from autograd_gpu.placement import Follower, backend_beside
 from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
@@ -115,6 +115,12 @@ def gradients(
     if None in targets:
         i = targets.index(None)
         raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    for i, target in enumerate(targets):
+        if target.__class__ is Carrier and not target.edges:
+            raise RuntimeError(
+                f"gradients: no graph leads to input {i}, as jvp keeps none of the function that "
+                f"it runs; use grad or vjp there, which open a graph of their own"
+            )
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)
@@ -343,15 +349,15 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
                 f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
                 f"given; only a real scalar has the default 1"
             )
-        seed = beside(value).xp.ones_like(value)
+        seed = backend_beside(value).xp.ones_like(value)
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
-        seed = beside(value).xp.full_like(value, grad)
+        seed = backend_beside(value).xp.full_like(value, grad)
         if value.size != 1:
             raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (list, tuple)):
-        grad = beside(value).asarray(grad, value.dtype)
+        grad = backend_beside(value).asarray(grad, value.dtype)
     like = root if create_graph else value
     return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
 

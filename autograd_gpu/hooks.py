@@ -7,13 +7,13 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.graph import Gradient, Hooks, Node
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import recording_guard
 from autograd_gpu.placement import require_together
 from autograd_gpu.variable import Variable
 
 
 def run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
-    with guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
+    with recording_guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
         for hook in tuple(hooks.before):
             g = replaced(g, hook(g), node, f"a hook on {node.name}")
     return g
@@ -23,7 +23,7 @@ def run_hooks(
     node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
 ) -> Sequence[Gradient]:
     for hook in tuple(hooks.after):
-        with guard(isinstance(g, Variable)):
+        with recording_guard(isinstance(g, Variable)):
             new = hook(tuple(grads), g)
         if new is not None:
             if not isinstance(new, (tuple, list)):

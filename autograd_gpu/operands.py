@@ -16,6 +16,7 @@ from autograd_gpu.backend import (
     find_backend,
     memory_figures,
 )
+from autograd_gpu.callers import describe as describe, public_call
 from autograd_gpu.graph import FunctionNode, reconnected, selected
 from autograd_gpu.placement import elsewhere
 from autograd_gpu.values import from_python
@@ -111,6 +112,9 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
+    call = public_call(op)
+    if call is not None:
+        message = f"{call}: {message}"
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
@@ -120,13 +124,6 @@ def explain(
     if isinstance(error, MemoryError):
         error.add_note(memory_figures())
     raise error
-
-
-def describe(x: Any) -> str:
-    """dtype and shape of an array, a number itself."""
-    if hasattr(x, "dtype"):
-        return f"{x.dtype}{list(x.shape)}"
-    return repr(x)[:60]
 
 
 def scalar(x: Any, y: Any) -> Any:
@@ -143,6 +140,15 @@ def resumed(x: Any, node: FunctionNode | None, g: Any) -> Any:
         return reconnected(x, node)
     first = g[0] if isinstance(g, tuple) else g
     return BACKENDS[type(first.value)].xp.full((), x, dtype=x.dtype)
+
+
+def numeric(op: str, x: Any) -> Any:
+    """`x`, an operand that is no Variable; TypeError for arrays of objects, strings or dates."""
+    kind = getattr(getattr(x, "dtype", None), "kind", "f")
+    if kind in "OSUTMm":
+        name = public_call(op) or op
+        raise TypeError(f"{name}: operands are numbers, not an array of dtype {x.dtype}")
+    return x
 
 
 def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:

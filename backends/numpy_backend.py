@@ -91,6 +91,7 @@ def _namespace() -> ModuleType:
         COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
+        expm1=numpy_functions.expm1,
         masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
@@ -146,6 +147,11 @@ class NumpyBackend:
             raise TypeError(
                 f"expected a NumPy array, a number or a list, got {type(data).__name__}; "
                 "arrays of other libraries are not moved silently"
+            )
+        if isinstance(data, np.ma.MaskedArray):
+            raise TypeError(
+                "a masked array would lose its mask; use .filled(...), or its .data and "
+                "where(mask, ...)"
             )
         return np.asarray(data, dtype)
 

@@ -9,13 +9,13 @@ from autograd_gpu import ops
 from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
 
 def _zeros(like: Variable, *shape: int) -> Variable:
-    return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
+    return Variable(backend_beside(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
 def _layer(

@@ -19,7 +19,7 @@ from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda g: g)
+@primitive(x=lambda g: g, tangent=lambda t: t)
 def astype_(xp: Namespace, x: Array, *, dtype: Any, copy: bool = False) -> Array:
     """`astype`; the engine casts the gradient back."""
     return x.astype(dtype, copy=copy)

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from autograd_gpu.optim.optimizer import like
-from autograd_gpu.placement import beside, copied
+from autograd_gpu.placement import backend_beside, copied
 from autograd_gpu.variable import Variable
 
 
@@ -38,7 +38,7 @@ class EMA:
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
         for average, x in zip(self.averages, self.params, strict=True):
-            beside(average).average_step(average, x.value, decay=self.decay)
+            backend_beside(average).average_step(average, x.value, decay=self.decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
