@@ -11,6 +11,7 @@ from math import prod
 from typing import Any
 
 import cupy as cp
+import numpy as np
 
 from autograd_gpu.backends import convolution, cupy_cudnn_ops, pooling
 
@@ -97,11 +98,12 @@ _KERNELS = {
         column_ = within ? T(images[(image * h + row) * w + column]) : T(0);
         """,
     ),
+    # columns of half types come in float32, so that they are added up as they are
     "fold": (
-        "raw T columns",
+        "raw C columns",
         "T pixel",
         f"""
-        {_WIDEN}{_PIXEL}
+        {_PIXEL}
         C sum = C(0);
         {_EACH_WINDOW}
             sum += C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]);
@@ -276,10 +278,14 @@ def conv2d_input(
     window: Pair = weight.shape[2:]
     c = weight.shape[1] * groups
     kernels = weight.reshape(groups, o // groups, -1).swapaxes(1, 2)
-    columns = _matmul(kernels, g.reshape(n, groups, o // groups, prod(out)))
+    results = g.reshape(n, groups, o // groups, prod(out))
     if _is_plain(window, stride, padding) and out == tuple(size):
-        return columns.reshape(n, c, *size)
-    x = cp.empty((n, c, *size), columns.dtype)
+        return _matmul(kernels, results).reshape(n, c, *size)
+    dtype = np.result_type(g.dtype, weight.dtype)
+    wide = np.float32 if dtype.itemsize == 2 else dtype
+    columns = cp.empty((n, groups, kernels.shape[1], prod(out)), wide)
+    _matmul(kernels, results, columns)
+    x = cp.empty((n, c, *size), dtype)
     return _run("fold", x, columns, sizes=_sizes(size, out, window, stride, dilation, padding))
 
 
@@ -310,10 +316,10 @@ def conv2d_weight(
     return _matmul(results, columns).reshape(o, c // groups, *size)
 
 
-def _matmul(a: Array, b: Array) -> Array:
+def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     from autograd_gpu.backends.cupy_gemm import matmul
 
-    return matmul(a, b)
+    return matmul(a, b, out)
 
 
 # --- pooling -------------------------------------------------------------------------------------
