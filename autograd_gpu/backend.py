@@ -58,7 +58,7 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
-    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
+    - `masked(x, mask)`: `x` where the mask holds, or numbers in its place are not 0; 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
     - `special.name(...)`: the functions of scipy.special, or a clear ImportError

@@ -22,6 +22,7 @@ from autograd_gpu.backends import (
     cupy_gemm,
     cupy_images,
     cupy_kernels,
+    cupy_reductions,
     cupy_rows,
     cupy_scatter,
 )
@@ -71,6 +72,7 @@ def namespace() -> ModuleType:
         windows=windows,
     )
     vars(xp).update(cupy_activations.bound())
+    vars(xp).update(cupy_reductions.bound(xp))
     vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
@@ -167,9 +169,14 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     return cp.cumsum(x, axis, dtype)
 
 
+_masked = cp.ElementwiseKernel(
+    "T x, M mask", "T y", "y = mask != M(0) ? x : T(0)", "autograd_gpu_masked"
+)
+
+
 def masked(x: Array, mask: Array) -> Array:
     """`x` where the mask holds, 0 elsewhere, also where `x` is infinite or NaN."""
-    return where(mask, x, 0)
+    return _masked(x, mask)
 
 
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:
