@@ -14,9 +14,9 @@ from autograd_gpu.backends.indexing import Selection, is_basic, select
 Array = Any
 
 # CUDA's atomics add floats in no fixed order, and know neither half types nor complex numbers well.
-# Where sums are to be the same every time, and for those types, the ids are sorted, each thread sums
-# the runs of equal ids within CHUNK of them, and what runs across a chunk's border is left to the
-# next, 16 times smaller, pass.
+# Where sums are to be the same every time, and for those types, the ids are sorted, each thread
+# sums the runs of equal ids within CHUNK of them, and what runs across a chunk's border is left to
+# the next, 16 times smaller, pass.
 CHUNK = 32
 
 # The modulo is what CuPy's gather does with an index out of range: it never leaves the array.

@@ -144,6 +144,7 @@ def _exchange_compiler() -> None:
     from cupy.cuda import compiler
 
     real = compiler._compile_using_nvrtc_no_warning
+    kernels.nvrtc = lambda: real
     version = f"{cupy.__version__} {compiler._get_nvrtc_version()}"
 
     def compile_using_nvrtc(
