@@ -133,6 +133,10 @@ class Backend(Protocol):
         """Bytes in use and reserved by the allocator; empty where there is no pool."""
         ...
 
+    def advice(self, error: BaseException) -> str | None:
+        """What to do about an error that comes from this library's device or compiler."""
+        ...
+
     def index_report(self) -> Any:
         """Looks at indices on the device (`add`, `error`); None where indexing raises by itself."""
         ...
@@ -305,6 +309,18 @@ def memory_figures() -> str:
             sizes = ", ".join(f"{size:,} bytes {name}" for name, size in figures.items())
             parts.append(f"{backend.name}'s memory pool: {sizes}")
     return "; ".join(parts)
+
+
+def explain_resources(error: BaseException) -> None:
+    """Note in an error what the memory pools hold, if it is about memory, and what to do."""
+    if isinstance(error, MemoryError):
+        figures = memory_figures()
+        if figures:
+            error.add_note(figures)
+    for backend in _loaded.values():
+        advice = backend.advice(error)
+        if advice is not None and advice not in getattr(error, "__notes__", ()):
+            error.add_note(advice)
 
 
 def find_backend(x: object) -> Backend | None:

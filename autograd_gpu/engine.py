@@ -21,7 +21,7 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, memory_figures
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, explain_resources
 from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
@@ -314,8 +314,7 @@ def _run(
     except BaseException as error:
         if node is not None:
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
-        if isinstance(error, MemoryError):
-            error.add_note(memory_figures())
+        explain_resources(error)
         raise
     g = None
     results = retained(kept) if kept else ()
