@@ -35,8 +35,14 @@ python=${PYTHON:-python3}
 if [ -d .whl ] || "$python" -c 'import cupy, pytest' 2>/dev/null; then
     site=$(mktemp -d)
     if [ -d .whl ]; then
-        "$python" -m pip install -q --no-index --no-deps --no-compile --target "$site" .whl/*.whl ||
-            exit 1
+        # An environment, since libraries of CUDA that come in wheels are looked for in
+        # site-packages; what the machine's own Python has is seen too.
+        "$python" -m venv "$site/venv" || exit 1
+        "$python" -c 'import site; print(*site.getsitepackages(), sep="\n")' \
+            >"$("$site/venv/bin/python" -c 'import site; print(site.getsitepackages()[0])')/own.pth"
+        python=$site/venv/bin/python
+        "$python" -m pip install -q --no-index --no-deps --no-compile --ignore-installed \
+            .whl/*.whl || exit 1
     fi
     # Where array-api-compat is missing, SciPy carries a copy of it.
     PYTHONPATH=$site "$python" -c 'import array_api_compat' 2>/dev/null ||
