@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu.modes import no_grad
 from autograd_gpu.optim.optimizer import like
 from autograd_gpu.placement import beside, copied
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 
@@ -23,6 +24,20 @@ class _Average:
                     f"{type(self).__name__}: a parameter is a Variable, not {type(x).__name__}"
                 )
         self.averages = [copied(x.value) for x in self.params]
+
+    def update(self) -> None:
+        """Take the parameters as they are into the averages.
+
+        To be called after every step for an EMA, after every one of the last epochs for SWA.
+        """
+        watcher = recorder.get()
+        if watcher is None:
+            self._advance(self.params[0])
+        else:
+            watcher.update(self._advance, self.params[0])
+
+    def _advance(self, first: Variable) -> None:
+        raise NotImplementedError
 
     def _move(self, decay: float) -> None:
         for average, x in zip(self.averages, self.params, strict=True):
@@ -87,8 +102,7 @@ class EMA(_Average):
         self.decay = decay
         super().__init__(params)
 
-    def update(self) -> None:
-        """Move the averages towards the parameters; to be called after every step."""
+    def _advance(self, first: Variable) -> None:
         self._move(self.decay)
 
     def _number(self) -> dict[str, Any]:
@@ -115,8 +129,7 @@ class SWA(_Average):
         self.count = 0
         super().__init__(params)
 
-    def update(self) -> None:
-        """Take the parameters as they are into the mean; to be called after every epoch."""
+    def _advance(self, first: Variable) -> None:
         self._move(self.count / (self.count + 1))
         self.count += 1
 
