@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu.nn.parameter import Parameter as Parameter
-from autograd_gpu.nn.state import array_of, join, load_state, moved, named_state
+from autograd_gpu.nn.state import array_of, check_name, join, load_state, moved, named_state
 from autograd_gpu.placement import copied
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import RemovableHandle, Variable
 
 M = TypeVar("M", bound="Module")
@@ -54,6 +55,9 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: self.training)
         for hook in tuple(self._pre_hooks):
             changed = hook(self, args)
             if changed is not None:
@@ -189,6 +193,7 @@ class Module:
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name, or None to say that there is none of that name."""
+        check_name(name)
         self._modules[name] = module
 
     def apply(self: M, function: Callable[[Module], Any]) -> M:

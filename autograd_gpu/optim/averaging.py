@@ -8,7 +8,8 @@ from typing import Any
 
 from autograd_gpu.modes import no_grad
 from autograd_gpu.optim.optimizer import like
-from autograd_gpu.placement import beside, copied
+from autograd_gpu.placement import backend_beside, copied
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 
@@ -24,9 +25,23 @@ class _Average:
                 )
         self.averages = [copied(x.value) for x in self.params]
 
+    def update(self) -> None:
+        """Take the parameters as they are into the averages.
+
+        To be called after every step for an EMA, after every one of the last epochs for SWA.
+        """
+        watcher = recorder.get()
+        if watcher is None:
+            self._advance(self.params[0])
+        else:
+            watcher.update(self._advance, self.params[0])
+
+    def _advance(self, first: Variable) -> None:
+        raise NotImplementedError
+
     def _move(self, decay: float) -> None:
         for average, x in zip(self.averages, self.params, strict=True):
-            beside(average).average_step(average, x.value, decay=decay)
+            backend_beside(average).average_step(average, x.value, decay=decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -87,8 +102,7 @@ class EMA(_Average):
         self.decay = decay
         super().__init__(params)
 
-    def update(self) -> None:
-        """Move the averages towards the parameters; to be called after every step."""
+    def _advance(self, first: Variable) -> None:
         self._move(self.decay)
 
     def _number(self) -> dict[str, Any]:
@@ -115,8 +129,7 @@ class SWA(_Average):
         self.count = 0
         super().__init__(params)
 
-    def update(self) -> None:
-        """Take the parameters as they are into the mean; to be called after every epoch."""
+    def _advance(self, first: Variable) -> None:
         self._move(self.count / (self.count + 1))
         self.count += 1
 

@@ -7,8 +7,9 @@ from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.placement import Follower, beside, copied, near, require_together
+from autograd_gpu.placement import Follower, backend_beside, copied, near, require_together
 from autograd_gpu.precision import forget_casts
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
@@ -84,7 +85,7 @@ class Optimizer:
             if set_to_none or x.grad is None:
                 x.grad = None
             else:
-                x.grad = beside(x.grad).xp.zeros_like(x.grad)
+                x.grad = backend_beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.
@@ -100,22 +101,33 @@ class Optimizer:
         return result
 
     def _step(self, follow: Follower | None) -> None:
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
             for x in group["params"]:
-                if x.grad is not None:
-                    self.check_grad(x, x.grad)
+                if watcher is not None:
+                    watcher.update(self._advance, x, group)
+                elif x.grad is not None:
                     if follow is not None:
                         require_together(type(self).__name__, x.value, x.grad)
                         follow(x.value)
-                    # of a 0-d array NumPy makes a scalar
-                    grad = backend_of(x.grad).asarray(-x.grad) if group.get("maximize") else x.grad
-                    state = self.state.get(x)
-                    if state is None:
-                        state = self.state[x] = {}
-                    if x.value.dtype.itemsize == 2:
-                        self._update_master(x, grad, state, group)
-                    else:
-                        self.update(x, grad, state, group)
+                    self._advance(x, group)
+
+    def _advance(self, x: Variable, group: Group) -> None:
+        """Change one parameter, if it has a gradient."""
+        if x.grad is None:
+            return
+        self.check_grad(x, x.grad)
+        # of a 0-d array NumPy makes a scalar
+        grad = backend_of(x.grad).asarray(-x.grad) if group.get("maximize") else x.grad
+        state = self.state.get(x)
+        if state is None:
+            state = self.state[x] = {}
+        if x.value.dtype.itemsize == 2:
+            self._update_master(x, grad, state, group)
+        else:
+            self.update(x, grad, state, group)
 
     def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""

@@ -12,19 +12,20 @@ from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
 
-def softmax(x: Any, dim: int = -1) -> Variable:
-    """exp(x) / sum(exp(x)) over the axis `dim`."""
-    return ops.softmax(x, axis=dim)
+def softmax(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
+    """exp(x) / sum(exp(x)) over the axis `dim`, computed in `dtype` if one is given."""
+    return ops.softmax(x if dtype is None else ops.astype(x, dtype), axis=dim)
 
 
-def softmin(x: Any, dim: int = -1) -> Variable:
+def softmin(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
     """softmax(-x) over the axis `dim`."""
-    return ops.softmax(ops.negative(x), axis=dim)
+    return softmax(ops.negative(x), dim, dtype=dtype)
 
 
-def log_softmax(x: Any, dim: int = -1) -> Variable:
-    """log(softmax(x)) over the axis `dim`, accurate where softmax rounds to 0."""
-    return ops.log_softmax(x, axis=dim)
+def log_softmax(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
+    """log(softmax(x)) over the axis `dim`, accurate where softmax rounds to 0; computed in `dtype`
+    if one is given."""
+    return ops.log_softmax(x if dtype is None else ops.astype(x, dtype), axis=dim)
 
 
 def glu(x: Any, dim: int = -1) -> Variable:
@@ -109,10 +110,9 @@ def threshold(x: Any, threshold: float, value: float) -> Variable:
 def hardshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x, or 0 where abs(x) is at most `lambd`."""
     x = ops.asarray(x)
-    return ops.where((x.value > lambd) | (x.value < -lambd), x, 0)
+    return ops.masked(x, (x.value > lambd) | (x.value < -lambd))
 
 
-@on_its_device
 def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x brought nearer to 0 by `lambd`, and 0 where abs(x) is less.
 
@@ -121,8 +121,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     """
     if not lambd >= 0:
         raise ValueError(f"softshrink: lambd={lambd} is negative")
-    x = ops.asarray(x)
-    return ops.where(x.value > lambd, x - lambd, ops.where(x.value < -lambd, x + lambd, 0))
+    return ops.subtract(x, ops.clip(x, -lambd, lambd))
 
 
 @on_its_device
