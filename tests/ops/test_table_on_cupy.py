@@ -10,7 +10,7 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from samples import SAMPLES
-from samples.calling import TOLERANCE, UP_TO_PHASES, close, in_dtype, on_gpu
+from samples.calling import NUMPY_ONLY, TOLERANCE, UP_TO_PHASES, close, in_dtype, on_gpu
 from samples.sides import Side
 
 import autograd_gpu as ag
@@ -98,7 +98,7 @@ def counting():
     return counting if is_started() else None
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", [name for name in SAMPLES if name not in NUMPY_ONLY])
 def test_as_on_numpy_without_a_wait(name, counting, request):
     full = request.config.getoption("--full")
     linear = not PRIMITIVES[name].derivatives
@@ -113,6 +113,15 @@ def test_as_on_numpy_without_a_wait(name, counting, request):
                 assert moves[0] > 0, f"{what}: no longer an exception"
             else:
                 assert moves == (0, 0, 0), what
+
+
+@pytest.mark.parametrize("name", sorted(NUMPY_ONLY))
+def test_what_cupy_lacks_says_so(name):
+    with pytest.raises(
+        NotImplementedError, match=r"cupyx.scipy.special has no \w+ in this version"
+    ):
+        for sample in SAMPLES[name]:
+            compare(name, sample, "float64", False, None)
 
 
 def test_exceptions_are_of_ops_that_there_are():

@@ -22,6 +22,15 @@ TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
 UP_TO_PHASES = ("eigh", "svd")
 
 
+# What cupyx.scipy.special lacks, or the derivatives of what it has need.
+NUMPY_ONLY = (
+    *("airy", "dawsn", "ellipe", "ellipk", "erfi", "fresnel", "hyp0f1", "hyp1f1", "hyp2f1"),
+    *("hyperu", "iv", "ive", "jv", "kv", "kve", "ndtri_exp", "owens_t", "spence"),
+    *("spherical_in", "spherical_jn", "spherical_kn", "spherical_yn", "stdtrit", "wofz"),
+    *("wrightomega", "yv"),
+)
+
+
 def on_gpu(backend: Any) -> bool:
     """Whether the backend is CuPy on a real device."""
     if backend.name != "cupy":
