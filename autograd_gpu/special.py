@@ -11,6 +11,7 @@ from typing import Any
 
 from autograd_gpu import ops as _ops
 from autograd_gpu.ops.arguments import variable as _variable
+from autograd_gpu.ops.arithmetic import pair as _pair
 from autograd_gpu.ops.bessel import (
     exp1 as exp1,
     expi as expi,
@@ -174,7 +175,7 @@ def powm1(x: Any, y: Any, /) -> _Variable:
 def boxcox(x: Any, lmbda: Any, /) -> _Variable:
     """(x ** lmbda - 1) / lmbda, and log(x) for an lmbda of 0; smooth there.
 
-    >>> boxcox(Variable([4.0]), 0.5).tolist()
+    >>> ag.special.boxcox(Variable([4.0]), 0.5).tolist()
     [2.0]
     """
     y = _ops.log(_variable(x))
@@ -260,7 +261,7 @@ def huber(delta: Any, r: Any, /) -> _Variable:
 
 def pseudo_huber(delta: Any, r: Any, /) -> _Variable:
     """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1), and 0 for a delta of 0."""
-    r, delta = _variable(r), _variable(delta)
+    r, delta = _pair(r, delta)
     none = delta == 0
     ratio = r / _ops.where(none, 1.0, delta)
     # The same without the difference of numbers near 1, and without the square of large ones.

@@ -57,7 +57,7 @@ def hyp1f1(a: Any, b: Any, x: Any, /) -> Variable:
 def hyp2f1(a: Any, b: Any, c: Any, z: Any, /) -> Variable:
     """Gauss's hypergeometric function 2F1 at real z < 1.
 
-    >>> hyp2f1(1.0, 1.0, 1.0, Variable([0.5])).tolist()
+    >>> ag.special.hyp2f1(1.0, 1.0, 1.0, Variable([0.5])).tolist()
     [2.0]
     """
     parameters = [refuse("hyp2f1", name, p) for name, p in zip("abc", (a, b, c), strict=True)]

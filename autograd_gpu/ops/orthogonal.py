@@ -34,7 +34,7 @@ def _recurrence(op: str, n: Any, x: Any, first: Callable[[Any], Any], step: Step
 def eval_legendre(n: int, x: Any, /) -> Variable:
     """Legendre's polynomial of degree n at x.
 
-    >>> eval_legendre(2, Variable([0.5])).tolist()
+    >>> ag.special.eval_legendre(2, Variable([0.5])).tolist()
     [-0.125]
     """
     return _recurrence(

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from samples import SAMPLES
 from samples.calling import (
-    NUMPY_ONLY,
     TOLERANCE,
     UP_TO_PHASES,
     call,
@@ -14,6 +13,7 @@ from samples.calling import (
     derivatives,
     differentiable,
     in_dtype,
+    missing,
     on_gpu,
     run,
 )
@@ -38,9 +38,10 @@ def samples(condition=lambda name, sample: True):
 
 @pytest.fixture(params=ag.available_backends())
 def backend(request, name):
-    if request.param == "cupy" and name in NUMPY_ONLY:
-        pytest.skip("CuPy lacks a function that this needs; test_special has what it says")
-    return load_backend(request.param)
+    chosen = load_backend(request.param)
+    if reason := missing(name, chosen):
+        pytest.skip(reason)
+    return chosen
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.

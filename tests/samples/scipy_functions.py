@@ -68,9 +68,8 @@ unary("wrightomega", scipy.wrightomega, complexes=True, dtypes=())
 unary("wofz", scipy.wofz, complexes=True, dtypes=())
 unary("airy", scipy.airy, complexes=True, dtypes=())
 z = draw("gammas", (2, 3), 0.3, 2) + 1j * draw("gammasi", (2, 3), -1, 1)
-for name, f in (("gamma", scipy.gamma), ("loggamma", scipy.loggamma), ("digamma", scipy.digamma)):
-    for x in (z, z - 3):
-        add(name, f, (x,), "complex", dtypes=())
+for x in (z, z - 3):
+    add("loggamma", scipy.loggamma, (x,), "complex", dtypes=())
 unary("loggamma", scipy.loggamma, 0.5, 3)
 for order in (1, 2):
     x = draw("polygamma", (3,), 0.5, 3) + 0j
