@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from autograd_gpu.guards import guard
+from autograd_gpu.recorder import Recorder
 
 Array: TypeAlias = Any
 """A backend's own array: numpy.ndarray or cupy.ndarray."""
@@ -58,7 +59,7 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
-    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
+    - `masked(x, mask)`: `x` where the mask holds, or numbers in its place are not 0; 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
     - `special.name(...)`: the functions of scipy.special, or a clear ImportError
@@ -101,6 +102,10 @@ class Backend(Protocol):
         """For copies to the device that current computation does not wait for."""
         ...
 
+    def recorder(self) -> Recorder:
+        """For one run of a step that is to be replayed; see `compile`."""
+        ...
+
     def device(self, x: Array) -> Any:
         """Where `x` lives, as the array API's `device` attribute says it."""
         ...
@@ -131,6 +136,10 @@ class Backend(Protocol):
 
     def memory(self) -> Mapping[str, int]:
         """Bytes in use and reserved by the allocator; empty where there is no pool."""
+        ...
+
+    def advice(self, error: BaseException) -> str | None:
+        """What to do about an error that comes from this library's device or compiler."""
         ...
 
     def index_report(self) -> Any:
@@ -307,12 +316,26 @@ def memory_figures() -> str:
     return "; ".join(parts)
 
 
+def explain_resources(error: BaseException) -> None:
+    """Note in an error what the memory pools hold, if it is about memory, and what to do."""
+    if isinstance(error, MemoryError):
+        figures = memory_figures()
+        if figures:
+            error.add_note(figures)
+    for backend in _loaded.values():
+        advice = backend.advice(error)
+        if advice is not None and advice not in getattr(error, "__notes__", ()):
+            error.add_note(advice)
+
+
 def find_backend(x: object) -> Backend | None:
     """The backend whose array or scalar `x` is, or None; never imports an array library anew."""
     backend = BACKENDS.get(type(x))
     if backend is not None:
         return backend
     for cls in type(x).__mro__:
+        if cls in BACKENDS:
+            return BACKENDS[cls]
         root = cls.__module__.partition(".")[0]
         if root in NAMES and hasattr(x, "dtype"):
             return load_backend(root)
@@ -403,6 +426,14 @@ def _auto() -> Backend:
     if _automatic is None:
         _automatic = load_backend("cupy" if _works("cupy") else "numpy")
     return _automatic
+
+
+def same_home(a: Backend, b: Backend) -> bool:
+    """Whether arrays of both may meet in an op.
+
+    While a step is recorded, a backend of its own has stand-ins for the arrays of another.
+    """
+    return a is b or getattr(a, "stands_for", None) is b or getattr(b, "stands_for", None) is a
 
 
 def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:

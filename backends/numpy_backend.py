@@ -14,12 +14,14 @@ import numpy as np
 from autograd_gpu.backends import (
     convolution_nd,
     numpy_adaptive_steps,
+    numpy_attention,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
+    numpy_lstm,
+    numpy_pooling,
     numpy_rows,
     numpy_steps,
-    pooling,
 )
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
@@ -27,6 +29,7 @@ from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
+from autograd_gpu.recorder import Recorder
 
 Array = np.ndarray[Any, Any]
 
@@ -70,7 +73,8 @@ def windows(
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
-def _namespace() -> ModuleType:
+def namespace() -> ModuleType:
+    """array_api_compat's, with functions added and replaced."""
     xp = ModuleType("autograd_gpu.backends.numpy_backend.xp", compat.__doc__)
     names = {k: v for k, v in vars(compat).items() if not k.startswith("__")}
     direct = {name: getattr(np, name) for name in _DIRECT}
@@ -79,9 +83,11 @@ def _namespace() -> ModuleType:
         direct |= {name: getattr(np, name) for name in ("ceil", "floor", "trunc")}
     vars(xp).update(names)
     vars(xp).update(direct)
-    vars(xp).update(pooling.bound(np))
+    vars(xp).update(numpy_pooling.bound())
     vars(xp).update(
         assign=operator.setitem,
+        attended=numpy_attention.attended,
+        attention_gradients=numpy_attention.attention_gradients,
         blockwise=numpy_functions.blockwise,
         broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
@@ -98,6 +104,8 @@ def _namespace() -> ModuleType:
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        sequence=numpy_lstm.sequence,
+        sequence_gradients=numpy_lstm.sequence_gradients,
         special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,
@@ -139,7 +147,7 @@ class NumpyBackend:
     array_type: type = np.ndarray
 
     def __init__(self) -> None:
-        self.xp: Any = _namespace()
+        self.xp: Any = namespace()
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list, or NumPy's own; other libraries' arrays: TypeError."""
@@ -168,6 +176,12 @@ class NumpyBackend:
     def uploader(self) -> HostUploader:
         """Hands on what it is given: it is here already."""
         return HostUploader()
+
+    def recorder(self) -> Recorder:
+        """Writes down the calls of NumPy."""
+        from autograd_gpu.backends.numpy_recorder import NumpyRecorder
+
+        return NumpyRecorder()
 
     def device(self, x: Array) -> str:
         """'cpu'."""
@@ -199,6 +213,10 @@ class NumpyBackend:
     def memory(self) -> Mapping[str, int]:
         """Empty: NumPy has no pool."""
         return {}
+
+    def advice(self, error: BaseException) -> str | None:
+        """NumPy has neither a device nor a compiler."""
+        return None
 
     def index_report(self) -> None:
         """NumPy raises IndexError by itself."""

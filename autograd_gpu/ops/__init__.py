@@ -44,6 +44,7 @@ from autograd_gpu.ops.arithmetic import (
     real_if_close as real_if_close,
     spacing as spacing,
 )
+from autograd_gpu.ops.attention import attention as attention
 from autograd_gpu.ops.averages import (
     average as average,
     corrcoef as corrcoef,
@@ -75,6 +76,7 @@ from autograd_gpu.ops.casts import (
     astype as astype,
     cpu as cpu,
     cuda as cuda,
+    recast as recast,
     to as to,
     to_device as to_device,
 )

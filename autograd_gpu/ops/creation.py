@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from autograd_gpu import ops, placement
+from autograd_gpu import ops
 from autograd_gpu.backend import (
     Array,
     Backend,
@@ -21,7 +21,7 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.ops.arguments import beside
 from autograd_gpu.ops.casts import placed
-from autograd_gpu.placement import copied, on_its_device
+from autograd_gpu.placement import backend_beside, copied, on_its_device
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import as_value, get_default_dtype
 from autograd_gpu.variable import Variable
@@ -96,7 +96,7 @@ def _like(name: str, x: Any, dtype: Any, device: Any, *fill: Any) -> Variable:
     value = x.value if isinstance(x, Variable) else as_value(x)
     backend = backend_of(value)
     if device is None:
-        return Variable(getattr(placement.beside(value).xp, name)(value, *fill, dtype=dtype))
+        return Variable(getattr(backend_beside(value).xp, name)(value, *fill, dtype=dtype))
     chosen, device = _at(device, backend)
     with device or nullcontext():
         if chosen is not backend or device is not None:
@@ -218,7 +218,9 @@ def asarray(
         x = ops.astype(x, dtype)
     if device is not None and device != x.device:
         x = ops.to_device(x, device)
-    same = x is obj or x.value is obj
+    # What exports its memory by Python's buffer protocol is shared, as an array is.
+    base = getattr(x.value, "base", None)
+    same = x is obj or x.value is obj or isinstance(base, memoryview)
     if copy is False and not same:
         raise ValueError("asarray: another dtype or device needs a copy, which copy=False forbids")
     if not copy or not same:

@@ -18,9 +18,10 @@ from autograd_gpu.backend import (
     backend_mismatch,
     current_backend,
     find_backend,
+    same_home,
 )
 from autograd_gpu.ops.debug import active, check_index
-from autograd_gpu.placement import beside, require_together
+from autograd_gpu.placement import backend_beside, require_together
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -61,7 +62,8 @@ def _entry(x: Any, entry: Any) -> Any:
     kind = entry.__class__
     if kind in BACKENDS:
         value = x.value if isinstance(x, Variable) else x
-        if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
+        home = BACKENDS.get(value.__class__)
+        if home is not None and not same_home(home, BACKENDS[kind]) and entry.ndim:
             raise backend_mismatch("indexing", [value, entry])
         if SEVERAL_DEVICES and value.__class__ is kind:
             require_together("indexing", value, entry)
@@ -74,7 +76,7 @@ def _has_variables(entry: Any) -> bool:
 
 def own_backend(x: Any) -> Any:
     value = x.value if isinstance(x, Variable) else x
-    return beside(value) if find_backend(value) is not None else current_backend()
+    return backend_beside(value) if find_backend(value) is not None else current_backend()
 
 
 def is_basic(index: Any) -> bool:

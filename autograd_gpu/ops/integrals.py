@@ -23,14 +23,18 @@ def _expn(xp: Namespace, g: Any, x: Any, y: Any, n: int) -> Any:
 @elementwise(x=_expn)
 def expn_(xp: Namespace, x: Array, *, n: int) -> Array:
     """`expn`."""
-    return xp.special.expn(n, x) if n else xp.exp(-x) / x
+    if n == 0:
+        return xp.exp(-x) / x
+    y = xp.special.expn(n, x)
+    # SciPy makes float64 of float32 beside a whole number.
+    return xp.astype(y, x.dtype) if x.dtype.kind == "f" else y
 
 
 def expn(n: int, x: Any, /) -> Variable:
     """The integral of exp(-x t) / t ** n from t = 1 on, for n from 0 on and x > 0.
 
     >>> ag.special.expn(2, Variable([1.0]))
-    Variable(array([0.14849551]))
+    Variable(array([0.14849551], dtype=float32))
     """
     order = int(refuse("expn", "n", n))
     if order < 0:

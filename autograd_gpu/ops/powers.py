@@ -41,7 +41,7 @@ def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
 
 def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
     if exponent == 2:
-        return g * (2 * xp.conj(x))
+        return (2 * g) * xp.conj(x)  # 2 g is not recorded where g is given
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.conj(_raised(xp, x, exponent - 1)))
@@ -101,7 +101,7 @@ def power_operator(a: Any, b: Any, /) -> Any:
     return _operator(a, b)
 
 
-@elementwise(x=lambda xp, g, x: g * (2 * xp.conj(x)))
+@elementwise(x=lambda xp, g, x: (2 * g) * xp.conj(x))
 def square(xp: Namespace, x: Array) -> Array:
     """x * x."""
     return xp.square(x)

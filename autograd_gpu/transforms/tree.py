@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
 
@@ -25,9 +25,11 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
 
 def tree_leaves(tree: Any) -> list[Any]:
     """The leaves in the order of `tree_map`."""
-    leaves: list[Any] = []
-    tree_map(leaves.append, tree)
-    return leaves
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, (tuple, list)):
+        return [x for item in tree for x in tree_leaves(item)]
+    return [] if tree is None else [tree]
 
 
 def tree_like(tree: Any, leaves: list[Any]) -> Any:
@@ -43,7 +45,7 @@ def raw(x: Any) -> Any:
 
 def zeros_like(x: Variable) -> Array:
     """A raw array of zeros."""
-    return beside(x.value).xp.zeros_like(x.value)
+    return backend_beside(x.value).xp.zeros_like(x.value)
 
 
 class Alias(FunctionNode):

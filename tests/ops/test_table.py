@@ -46,8 +46,8 @@ def backend(request, name):
 
 # Convolutions and the like need references of their own; their tests take the table's place.
 ELSEWHERE = (
-    "classification", "convolution", "ctc", "dropout", "layers", "losses", "normalization",
-    "pooling", "recurrent",
+    "attention", "classification", "convolution", "ctc", "dropout", "layers", "losses",
+    "normalization", "pooling", "recurrent",
 )  # fmt: skip
 
 
