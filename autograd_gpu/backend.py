@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
 from autograd_gpu.guards import guard
+from autograd_gpu.recorder import Recorder
 
 Array: TypeAlias = Any
 """A backend's own array: numpy.ndarray or cupy.ndarray."""
@@ -99,6 +100,10 @@ class Backend(Protocol):
 
     def uploader(self) -> Uploader:
         """For copies to the device that current computation does not wait for."""
+        ...
+
+    def recorder(self) -> Recorder:
+        """For one run of a step that is to be replayed; see `compile`."""
         ...
 
     def device(self, x: Array) -> Any:
@@ -313,6 +318,8 @@ def find_backend(x: object) -> Backend | None:
     if backend is not None:
         return backend
     for cls in type(x).__mro__:
+        if cls in BACKENDS:
+            return BACKENDS[cls]
         root = cls.__module__.partition(".")[0]
         if root in NAMES and hasattr(x, "dtype"):
             return load_backend(root)
@@ -403,6 +410,14 @@ def _auto() -> Backend:
     if _automatic is None:
         _automatic = load_backend("cupy" if _works("cupy") else "numpy")
     return _automatic
+
+
+def same_home(a: Backend, b: Backend) -> bool:
+    """Whether arrays of both may meet in an op.
+
+    While a step is recorded, a backend of its own has stand-ins for the arrays of another.
+    """
+    return a is b or getattr(a, "stands_for", None) is b or getattr(b, "stands_for", None) is a
 
 
 def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:

@@ -7,7 +7,15 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_mismatch, find_backend
+from autograd_gpu.backend import (
+    BACKENDS,
+    SEVERAL_DEVICES,
+    Array,
+    backend_mismatch,
+    find_backend,
+    same_home,
+)
+from autograd_gpu.batching import each
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -168,6 +176,10 @@ class UserNode(FunctionNode):
         return self.function_name
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        # User code gets arrays as they are: a batch of gradients comes one by one.
+        return each(self._backward, g, edges)  # type: ignore[no-any-return]
+
+    def _backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         function = self._function()
         if edges is not self.edges:
             function = copy.copy(function)
@@ -201,8 +213,11 @@ class UserNode(FunctionNode):
         function = self._function()
         if type(function).jvp is Function.jvp:
             return NotImplemented
+        return each(self._jvp, tangents)
+
+    def _jvp(self, tangents: Sequence[Gradient]) -> Gradient:
         with no_grad():
-            return self._checked_tangents(function.jvp(*tangents), tangents)
+            return self._checked_tangents(self._function().jvp(*tangents), tangents)
 
     def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
         if type(self._function()).jvp is Function.jvp:
@@ -356,7 +371,7 @@ def _arrays(name: str, inputs: tuple[Any, ...]) -> list[Any]:
             if hasattr(value, "dtype"):  # other array types of the backends
                 found = find_backend(value)
         if found is not None and found.array_type is kind:
-            if backend is not None and found is not backend:
+            if backend is not None and not same_home(found, backend):
                 raise backend_mismatch(name, [_raw(v) for v in inputs if find_backend(_raw(v))])
             backend = found
             if any(value is other for other in arrays):

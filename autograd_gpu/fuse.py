@@ -13,6 +13,7 @@ from typing import Any
 
 from autograd_gpu import engine
 from autograd_gpu.backend import BACKENDS, Array, Backend
+from autograd_gpu.batching import each
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -92,7 +93,7 @@ class Fused:
             try:
                 kinds = [(dtype, forward.shape) for dtype in forward.dtypes]
                 kinds += [(x.dtype, x.shape) for x in arrays]
-                plan = self._planned(backend, kinds, (backend.name, *kinds), None)
+                plan = self._planned(backend, kinds, (backend, *kinds), None)
                 # Memory is slow on a GPU, so that there all is computed anew.
                 costly = getattr(backend.xp, "COSTLY", ())
                 programs = sharing(forward.program, plan.program, len(forward.dtypes), costly)
@@ -260,6 +261,9 @@ class FusedNode(FunctionNode):
         return self.function_name
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return each(self._backward, g)  # type: ignore[no-any-return]
+
+    def _backward(self, g: Gradient) -> tuple[Gradient, ...]:
         assert self.saved is not None  # the engine refuses released nodes
         if g.__class__ is tuple:
             _, g = filled(g, self)
@@ -343,7 +347,7 @@ def _signature(
         raise NotFusable("no argument is an array")
     if backend.array_type not in BACKENDS or backend.name.startswith("fuse on"):
         raise NotFusable("it is part of another fused function")
-    return backend, arrays, (backend.name, *key)
+    return backend, arrays, (backend, *key)
 
 
 def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ from autograd_gpu.backend import (
     current_backend,
     find_backend,
     memory_figures,
+    same_home,
 )
 from autograd_gpu.callers import describe as describe, public_call
 from autograd_gpu.graph import FunctionNode, reconnected, selected
@@ -54,6 +55,9 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         if backend is None or not hasattr(backend, "name"):
             backend = found
         elif found is not backend:
+            if same_home(found, backend):  # a step is recorded, in which stand-ins go first
+                backend = found if hasattr(found, "stands_for") else backend
+                continue
             # A NumPy scalar is passed by value: it belongs to no device.
             if type(x) is not found.array_type and x.ndim == 0:
                 continue
@@ -70,7 +74,8 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
     only_numbers = backend is None
     backend = backend or current_backend()
-    if backend.array_type not in ON_ONE_DEVICE:
+    own = (backend, getattr(backend, "stands_for", backend))
+    if backend.array_type not in ON_ONE_DEVICE and not hasattr(backend, "stands_for"):
         place = elsewhere(op, backend, operands)
         if place is not None:
             return (place, *operands)
@@ -82,7 +87,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
             only_numbers and isinstance(x, SCALARS) and not hasattr(x, "dtype")
         ):
             values.append(from_python(x, backend=backend))
-        elif hasattr(x, "dtype") and find_backend(x) is backend:
+        elif hasattr(x, "dtype") and find_backend(x) in own:
             values.append(backend.asarray(x))
         else:
             values.append(x)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import load_backend
+from autograd_gpu.recorder import live, recorder
 
 
 class Generator:
@@ -23,6 +24,9 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, an integer in [0, 2**64)."""
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.refuse("it sets the state of a random generator")
         if not 0 <= seed < 2**64:
             raise ValueError(f"a seed is an integer in [0, 2**64), not {seed}")
         self.seed = int(seed)
@@ -44,6 +48,10 @@ class Generator:
 
     def next_key(self) -> tuple[int, int]:
         """Seed and offset of the next array of counter-based numbers (`xp.random_unit`)."""
+        seed, offset = live(self._advance)
+        return seed, offset
+
+    def _advance(self) -> tuple[int, int]:
         self._offset += 1
         return self.seed, self._offset
 

@@ -28,6 +28,7 @@ FAMILIES = (
     "gpt",
     "lstm",
     "physics",
+    "transforms",
     "memory",
 )
 

@@ -7,12 +7,15 @@ from typing import Any, ClassVar
 
 from autograd_gpu.nn import functional as F
 from autograd_gpu.nn.functional.arguments import as_sizes
+from autograd_gpu.nn.functional.convolution import padding_of
 from autograd_gpu.nn.layers import empty, set_initial
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
 Size = int | Sequence[int]
+
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _Conv(Module):
@@ -30,12 +33,17 @@ class _Conv(Module):
         dilation: Size = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__()
         name, d = type(self).__name__, self.axes
+        modes = ("zeros",) if self.transposed else _PADDING_MODES
+        if padding_mode not in modes:
+            raise ValueError(f"{name}: padding_mode is one of {modes}, not {padding_mode!r}")
+        self.padding_mode = padding_mode
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"{name}: channels {in_channels} and {out_channels} must be multiples of "
@@ -48,6 +56,8 @@ class _Conv(Module):
         self.padding: Any = padding if named else as_sizes(name, "padding", padding, d, 0)  # type: ignore[arg-type]
         self.dilation = as_sizes(name, "dilation", dilation, d)
         self.groups = groups
+        if named:
+            padding_of(name, padding, self.kernel_size, self.stride, self.dilation)
         first, second = out_channels, in_channels
         if self.transposed:
             first, second = second, first
@@ -59,8 +69,16 @@ class _Conv(Module):
         set_initial(self, generator)
 
     def forward(self, x: Any) -> Variable:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            sides = padding_of(
+                type(self).__name__, padding, self.kernel_size, self.stride, self.dilation
+            )
+            # the last axis first
+            widths = [width for side in reversed(sides) for width in side]
+            x, padding = F.pad(x, widths, self.padding_mode), 0
         return type(self).function(
-            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+            x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
 
     def extra_repr(self) -> str:
@@ -73,11 +91,13 @@ class _Conv(Module):
         for name, default in defaults.items():
             value = getattr(self, name, (default,))
             if isinstance(value, str) or set(value) != {default}:
-                parts.append(f"{name}={value!r}")
+                parts.append(f"{name}={value}")
         if self.groups != 1:
             parts.append(f"groups={self.groups}")
         if self.bias is None:
             parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
         return ", ".join(parts)
 
 
@@ -116,23 +136,49 @@ class _ConvTranspose(_Conv):
         groups: int = 1,
         bias: bool = True,
         dilation: Size = 1,
+        padding_mode: str = "zeros",
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
-            dtype=dtype, generator=generator,
+            padding_mode, dtype=dtype, generator=generator,
         )  # fmt: skip
         self.output_padding = as_sizes(
             type(self).__name__, "output_padding", output_padding, self.axes, 0
         )
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Variable:
+        """The transpose of the convolution of an array of `output_size`, its last axes or all.
+
+        Without it the output is the smallest possible, and `output_padding` larger.
+        """
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._missing(x.shape, output_size)
         return type(self).function(
-            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
+            x, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
             self.dilation,
         )  # fmt: skip
+
+    def _missing(self, shape: tuple[int, ...], output_size: Sequence[int]) -> tuple[int, ...]:
+        d = self.axes
+        least = [
+            (n - 1) * s - 2 * p + step * (k - 1) + 1
+            for n, s, p, step, k in zip(
+                shape[-d:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            )
+        ]
+        wanted = tuple(output_size)[-d:]
+        if len(wanted) != d or not all(
+            n <= w < n + s for n, w, s in zip(least, wanted, self.stride, strict=True)
+        ):
+            raise ValueError(
+                f"{type(self).__name__}: output_size {tuple(output_size)} must be at least {least} "
+                f"and less than a stride {self.stride} more"
+            )
+        return tuple(w - n for w, n in zip(wanted, least, strict=True))
 
 
 class ConvTranspose1d(_ConvTranspose):

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.elementwise import multiply
-from autograd_gpu.primitive import elementwise
+from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
 
 
@@ -53,15 +53,17 @@ def atan(xp: Namespace, x: Array) -> Array:
     return xp.atan(x)
 
 
-def _per_square(xp: Namespace, a: Any, b: Any) -> Any:
-    """1 / (a * a + b * b), and 1 at (0, 0)."""
-    r = a * a + b * b
-    return 1 / (r + (r == 0))
+def _per_square(xp: Namespace, x: Any, a: Any, b: Any) -> Any:
+    """x / (a * a + b * b) without overflow, for x that is a or b; 0 at (0, 0) and at infinity."""
+    r = xp.hypot(a, b)
+    none = (r == 0) | (r == math.inf)
+    r = xp.where(none, 1, r)
+    return xp.where(none, 0, x) / r / r
 
 
 @elementwise(
-    a=lambda xp, g, a, b: g * b * _per_square(xp, a, b),
-    b=lambda xp, g, a, b: g * -a * _per_square(xp, a, b),
+    a=lambda xp, g, a, b: g * _per_square(xp, b, a, b),
+    b=lambda xp, g, a, b: -g * _per_square(xp, a, a, b),
 )
 def atan2(xp: Namespace, a: Array, b: Array) -> Array:
     """The angle of the point (b, a), in (-π, π]; both gradients are 0 at (0, 0)."""
@@ -80,14 +82,32 @@ def cosh(xp: Namespace, x: Array) -> Array:
     return xp.cosh(x)
 
 
-# g (1 - y y), without the number, which costs small arrays as much as another product
-@elementwise(x=lambda xp, g, y: g - g * xp.conj(y * y))
+@primitive(
+    a=lambda xp, g, b: g - g * (b * b),
+    b=lambda xp, g, a, b: xp.conj(g * b) * (-2 * a),
+    tangent={"a": "elementwise", "b": lambda xp, t, a, b: xp.conj(t * b) * (-2 * a)},
+)
+def tanh_slope(xp: Namespace, a: Array, b: Array) -> Array:
+    """a times the conjugate of 1 - b * b: the derivative of tanh, as one op."""
+    return a - a * xp.conj(b * b)
+
+
+# g (1 - y y), without the number, which costs small arrays as much as another product; under
+# create_graph one op, since networks of tanh are what second derivatives are mostly taken of
+@elementwise(
+    x=lambda xp, g, y: tanh_slope(g, y) if g.__class__ is Variable else g - g * xp.conj(y * y)
+)
 def tanh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic tangent."""
     return xp.tanh(x)
 
 
-@elementwise(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 + x * x)))
+def _asinh(xp: Namespace, g: Any, x: Any) -> Any:
+    # hypot does not overflow, but knows real numbers only
+    return g / (xp.conj(xp.sqrt(1 + x * x)) if x.dtype.kind == "c" else xp.hypot(x, 1))
+
+
+@elementwise(x=_asinh)
 def asinh(xp: Namespace, x: Array) -> Array:
     """Inverse hyperbolic sine."""
     return xp.asinh(x)

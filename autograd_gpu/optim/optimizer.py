@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.placement import Follower, copied, near, require_together
+from autograd_gpu.placement import Follower, beside, copied, near, require_together
+from autograd_gpu.precision import forget_casts
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
@@ -15,11 +17,14 @@ State = dict[str, Any]
 
 
 class Optimizer:
-    """Base of optimisers: a subclass says in `update` how a step changes one parameter.
+    """Base of optimisers: a subclass says in `update` how a step changes one parameter, and in
+    `arrays` which arrays, of the shape of the parameter, it keeps in the state.
 
     `params` is a sequence of Variables, or of dicts with 'params' and options that differ from the
     defaults.
     """
+
+    arrays: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, params: Iterable[Variable] | Iterable[Mapping[str, Any]], defaults: Mapping[str, Any]
@@ -63,48 +68,68 @@ class Optimizer:
 
     def check(self, group: Group) -> None:
         """Raise ValueError for options that make no sense."""
+        name = type(self).__name__
         for option in ("lr", "weight_decay", "eps"):
             if option in group and not group[option] >= 0:
-                raise ValueError(f"{type(self).__name__}: {option}={group[option]} is negative")
+                raise ValueError(f"{name}: {option}={group[option]} is negative")
+        if not all(0 <= beta < 1 for beta in group.get("betas", ())):
+            raise ValueError(f"{name}: betas={group['betas']} must be in [0, 1)")
 
     def parameters(self) -> Iterator[Variable]:
         """The parameters of all groups."""
         return (x for group in self.param_groups for x in group["params"])
 
-    def zero_grad(self) -> None:
-        """Forget all gradients: `.grad` is None afterwards."""
-        for group in self.param_groups:
-            for x in group["params"]:
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients: `.grad` is None afterwards, or zeros unless `set_to_none`."""
+        for x in self.parameters():
+            if set_to_none or x.grad is None:
                 x.grad = None
+            else:
+                x.grad = beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.
 
         Parameters in half types keep a copy in float32 in their state, the one that steps add to.
-        `closure`, if given, is called first, and what it returns is returned.
+        With the option `maximize` a step goes up.  `closure`, if given, is called first, and what
+        it returns is returned.
         """
         result = closure() if closure is not None else None
+        forget_casts()
         with Follower() if SEVERAL_DEVICES else nullcontext() as follow:
             self._step(follow)
         return result
 
     def _step(self, follow: Follower | None) -> None:
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
             for x in group["params"]:
-                if x.grad is not None:
-                    self._check_grad(x, x.grad)
+                if watcher is not None:
+                    watcher.update(self._advance, x, group)
+                elif x.grad is not None:
                     if follow is not None:
                         require_together(type(self).__name__, x.value, x.grad)
                         follow(x.value)
-                    state = self.state.get(x)
-                    if state is None:
-                        state = self.state[x] = {}
-                    if x.value.dtype.itemsize == 2:
-                        self._update_master(x, x.grad, state, group)
-                    else:
-                        self.update(x, x.grad, state, group)
+                    self._advance(x, group)
 
-    def _check_grad(self, x: Variable, grad: Any) -> None:
+    def _advance(self, x: Variable, group: Group) -> None:
+        """Change one parameter, if it has a gradient."""
+        if x.grad is None:
+            return
+        self.check_grad(x, x.grad)
+        # of a 0-d array NumPy makes a scalar
+        grad = backend_of(x.grad).asarray(-x.grad) if group.get("maximize") else x.grad
+        state = self.state.get(x)
+        if state is None:
+            state = self.state[x] = {}
+        if x.value.dtype.itemsize == 2:
+            self._update_master(x, grad, state, group)
+        else:
+            self.update(x, grad, state, group)
+
+    def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
         value = x.value
         name = type(self).__name__
@@ -153,8 +178,9 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from where `state_dict` was taken, with the same groups of parameters.
 
-        Arrays are moved to where the parameters are.  Raises ValueError where the numbers of groups
-        or parameters differ.
+        Arrays are moved to where the parameters are.  Raises ValueError, and changes nothing, where
+        the numbers of groups or parameters differ, or the state is that of another optimiser or of
+        parameters of other shapes.
         """
         groups = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in groups]
@@ -163,15 +189,41 @@ class Optimizer:
             raise ValueError(
                 f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
             )
+        params = list(self.parameters())
+        self._check_state(state_dict, params)
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
-        params = list(self.parameters())
         self.state = {
             params[int(number)]: {
                 key: like(value, params[int(number)].value) for key, value in state.items()
             }
             for number, state in state_dict["state"].items()
         }
+
+    def _check_state(self, state_dict: Mapping[str, Any], params: list[Variable]) -> None:
+        name = type(self).__name__
+        for group in state_dict["param_groups"]:
+            unknown = group.keys() - self.defaults.keys() - {"params", "initial_lr"}
+            if unknown:
+                raise ValueError(
+                    f"{name}: the state is of another optimiser, with options {sorted(unknown)}"
+                )
+        for number, state in state_dict["state"].items():
+            if not 0 <= int(number) < len(params):
+                raise ValueError(f"{name}: the state is of a parameter {number}, {len(params)} are")
+            x = params[int(number)]
+            for key, value in state.items():
+                shape = tuple(getattr(value, "shape", ()))
+                if key not in (*self.arrays, "master") and shape:
+                    raise ValueError(
+                        f"{name}: the state is of another optimiser: parameter {number} has an "
+                        f"array {key!r}, and here {' and '.join(map(repr, self.arrays)) or 'none'}"
+                    )
+                if key in self.arrays and shape != x.shape:
+                    raise ValueError(
+                        f"{name}: the state {key!r} of parameter {number} has shape {list(shape)}, "
+                        f"the parameter {list(x.shape)}"
+                    )
 
     def __repr__(self) -> str:
         lines = []

@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.placement import near
+from autograd_gpu.recorder import live, recorder
 from autograd_gpu.variable import Variable
 
 _log = logging.getLogger("autograd_gpu")
@@ -64,7 +65,12 @@ class GradScaler:
             return loss
         if loss.dtype.itemsize == 2:
             loss = loss.astype("float32")
-        return loss * self._scale
+        if recorder.get() is None:
+            return loss * self._scale
+        # An array, so that nothing takes the number for a constant of the recorded step.
+        (scale,) = live(lambda: (self._scale,))
+        factor = Variable(backend_of(loss.value).asarray(scale, loss.dtype))
+        return loss * factor
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
@@ -74,9 +80,12 @@ class GradScaler:
             raise RuntimeError("GradScaler: unscale_ was called twice without update")
         inverse = 1 / self._scale
         bad: dict[Any, Any] = {}
-        for x in optimizer.parameters():
-            grad = x.grad
-            if grad is None or not grad.size:
+        params = [x for x in optimizer.parameters() if x.grad is not None]
+        for x in params:  # before any is changed
+            optimizer.check_grad(x, x.grad)
+        for x in params:
+            grad: Any = x.grad
+            if not grad.size:
                 continue
             backend = BACKENDS[type(grad)]
             place = (backend.name, str(backend.device(grad)))

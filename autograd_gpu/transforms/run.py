@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import is_carried, mark_inner
@@ -19,6 +20,9 @@ from autograd_gpu.transforms.tree import (
 )
 from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
+
+_finished: WeakSet[Node] = WeakSet()
+"""The Nodes of the leaves that a run opened for itself and is through with."""
 
 
 class Run:
@@ -40,8 +44,7 @@ class Run:
         self.name = getattr(f, "__name__", type(f).__name__)
         self.argnums = argnums
         self.recording = recording.get()
-        self.fresh: list[Variable] = []
-        self.nodes: list[Node | None] = []  # a leaf does not keep its own alive
+        self.nodes: list[Node] = []  # a leaf does not keep its own alive
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         passed = list(args)
         self.opened: list[Any] = []
@@ -66,6 +69,8 @@ class Run:
             returned, self.aux = returned
         self.y = returned
         self.leaves = tree_leaves(returned)
+        for node in self.nodes:
+            _finished.add(node)
         self.connected = self.recording and self._reaches_outside()
 
     def _open(self, x: Any) -> Variable:
@@ -78,22 +83,20 @@ class Run:
         fresh = Variable(x)
         require_differentiable(fresh, self.name)
         fresh.requires_grad = True
-        self.fresh.append(fresh)
-        self.nodes.append(mark_inner(fresh))
+        node = mark_inner(fresh)
+        assert node is not None
+        self.nodes.append(node)
         return fresh
 
     def _reaches_outside(self) -> bool:
-        own = {id(x) for x in self.fresh}
-        seen: set[Node] = {x.grad_fn for x in self.outputs() if x.grad_fn is not None}
-        for x in self.outputs():
-            if x.grad_fn is None and id(x) not in own:
-                return True
+        seen: set[Any] = {gradient_edge(x) for x in self.outputs()}
         stack = list(seen)
         while stack:
             node = stack.pop()
-            if isinstance(node, Carrier) and is_carried(node):
+            kind = node.__class__
+            if kind is AccumulateGrad and node not in _finished:
                 return True
-            if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            if kind is Carrier and is_carried(node):
                 return True
             for edge in node.edges:
                 if edge is not None and edge not in seen:

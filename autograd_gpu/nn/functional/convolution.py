@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_sizes, shape_of
+from autograd_gpu.nn.functional.arguments import AXES, as_sizes, shape_of
 from autograd_gpu.precision import casting, narrowed
 from autograd_gpu.variable import Variable
 
 Size = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
-_AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _KERNEL = {1: "k", 2: "kh, kw", 3: "kd, kh, kw"}
 
 
@@ -149,7 +148,7 @@ def _conv(
     strides = as_sizes(op, "stride", stride, d)
     dilations = as_sizes(op, "dilation", dilation, d)
     _check(op, d, shape, kernel, shape_of(bias) if bias is not None else None, groups)
-    pads = _padding(op, padding, kernel[2:], strides, dilations)
+    pads = padding_of(op, padding, kernel[2:], strides, dilations)
     _check_fits(op, shape, kernel, pads, dilations)
     return ops.conv(
         x, weight, bias, stride=strides, padding=pads, dilation=dilations, groups=groups
@@ -182,7 +181,7 @@ def _transposed(
         or kernel[0] % groups
     ):
         raise ValueError(
-            f"{op}: x {list(shape)} must be [N, C, {_AXES[d]}] and weight {list(kernel)} "
+            f"{op}: x {list(shape)} must be [N, C, {AXES[d]}] and weight {list(kernel)} "
             f"[C, O / groups, {_KERNEL[d]}], with C a multiple of groups={groups}"
         )
     outputs = kernel[1] * groups
@@ -232,7 +231,7 @@ def _check(
 ) -> None:
     if not len(shape) == len(kernel) == d + 2:
         raise ValueError(
-            f"{op}: x must be [N, C, {_AXES[d]}] and weight [O, C / groups, {_KERNEL[d]}], "
+            f"{op}: x must be [N, C, {AXES[d]}] and weight [O, C / groups, {_KERNEL[d]}], "
             f"not {list(shape)} and {list(kernel)}"
         )
     if groups < 1 or shape[1] != kernel[1] * groups or kernel[0] % groups:
@@ -244,7 +243,8 @@ def _check(
         raise ValueError(f"{op}: bias {list(bias)} must be [{kernel[0]}], one per output channel")
 
 
-def _padding(op: str, padding: Any, kernel: Size, stride: Size, dilation: Size) -> Padding:
+def padding_of(op: str, padding: Any, kernel: Size, stride: Size, dilation: Size) -> Padding:
+    """The widths at both ends of each axis, for a number, one for each axis, or a name."""
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if padding == "same":
