@@ -45,3 +45,20 @@ def test_derivatives():
         return ag.sum(F.ctc_loss(F.log_softmax(x, -1), TARGETS, [9, 2, 5], [3, 1, 3]) ** 2)
 
     assert ag.grad_check(loss, [x], order=2, fast=True)
+
+
+def test_compiled():
+    def step(log_probs):
+        log_probs = ag.Variable(log_probs, requires_grad=True)
+        loss = F.ctc_loss(log_probs, TARGETS, [9, 2, 5], [3, 1, 3])
+        loss.backward()
+        return loss.detach(), log_probs.grad
+
+    compiled = ag.compile(step)
+    for seed in range(6):
+        x = F.log_softmax(np.random.default_rng(seed).standard_normal((9, 3, 4)), -1).value
+        (loss, gradient), (want, wanted) = compiled(x), step(x)
+        assert loss.item() == want.item()
+        np.testing.assert_array_equal(gradient, wanted)
+    assert compiled.reason is None
+    assert compiled.replays
