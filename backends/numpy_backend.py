@@ -217,6 +217,10 @@ class NumpyBackend:
         """Empty: NumPy has no pool."""
         return {}
 
+    def advice(self, error: BaseException) -> str | None:
+        """NumPy has neither a device nor a compiler."""
+        return None
+
     def index_report(self) -> None:
         """NumPy raises IndexError by itself."""
 
