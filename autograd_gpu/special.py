@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from autograd_gpu import ops as _ops
-from autograd_gpu.ops.arguments import variable as _variable
+from autograd_gpu.ops.arguments import beside as _beside, variable as _variable
 from autograd_gpu.ops.bessel import (
     exp1 as exp1,
     expi as expi,
@@ -137,7 +137,8 @@ def huber(delta: Any, r: Any, /) -> _Variable:
 
 def pseudo_huber(delta: Any, r: Any, /) -> _Variable:
     """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1), and 0 for a delta of 0."""
-    r, delta = _variable(r), _variable(delta)
+    r = _beside(delta, r) if isinstance(delta, _Variable) else _variable(r)
+    delta = _beside(r, delta)
     none = delta == 0
     ratio = r / _ops.where(none, 1.0, delta)
     # The same without the difference of numbers near 1, and without the square of large ones.
