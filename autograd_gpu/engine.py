@@ -21,11 +21,11 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, memory_figures
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, explain_resources
 from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
-from autograd_gpu.placement import Follower, beside
+from autograd_gpu.placement import Follower, backend_beside
 from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
@@ -111,22 +111,13 @@ def gradients(
     ins = _variables(inputs, "inputs")
     given = _grad_outputs(grad_outputs, outputs, len(outs))
     roots = [_root_node(x) for x in outs]
-    targets: list[Node | None] = [gradient_edge(x) for x in ins]
-    if None in targets:
-        i = targets.index(None)
-        raise RuntimeError(f"gradients: input {i} does not require a gradient")
-    for i, target in enumerate(targets):
-        if target.__class__ is Carrier and not target.edges:
-            raise RuntimeError(
-                f"gradients: no graph leads to input {i}, as jvp keeps none of the function that "
-                f"it runs; use grad or vjp there, which open a graph of their own"
-            )
+    targets = [_target(x, i) for i, x in enumerate(ins)]
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)
         slots[node] = added(slots[node], seed) if node in slots else seed
         del seed
-    captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
+    captured: dict[Node, Gradient] = dict.fromkeys(targets)
     counts, masked = _count_paths(list(slots), captured)
     if not allow_unused:  # before anything runs and is released
         _require_used(targets, counts)
@@ -337,8 +328,7 @@ def _run(
     except BaseException as error:
         if node is not None:
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
-        if isinstance(error, MemoryError):
-            error.add_note(memory_figures())
+        explain_resources(error)
         raise
     g = None
     results = retained(kept) if kept else ()
@@ -372,17 +362,29 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
                 f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
                 f"given; only a real scalar has the default 1"
             )
-        seed = beside(value).xp.ones_like(value)
+        seed = backend_beside(value).xp.ones_like(value)
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
-        seed = beside(value).xp.full_like(value, grad)
+        seed = backend_beside(value).xp.full_like(value, grad)
         if value.size != 1:
             raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (list, tuple)):
-        grad = beside(value).asarray(grad, value.dtype)
+        grad = backend_beside(value).asarray(grad, value.dtype)
     like = root if create_graph else value
     return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
+
+
+def _target(x: Variable, i: int) -> Node:
+    node = x.grad_fn or gradient_edge(x)
+    if node is None:
+        raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    if node.__class__ is Carrier and not node.edges:
+        raise RuntimeError(
+            f"gradients: no graph leads to input {i}, as jvp keeps none of the function that it "
+            f"runs; use grad or vjp there, which open a graph of their own"
+        )
+    return node
 
 
 def _variables(x: Any, what: str) -> list[Variable]:

@@ -15,6 +15,7 @@ import numpy as np
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
+from autograd_gpu.backends.cupy_gemm_batched import gemm_batched_ex, pointers
 from autograd_gpu.backends.gemm_plan import plan
 
 Array = Any
@@ -90,7 +91,11 @@ def _result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None:
     item, out_item = a.itemsize, out.itemsize
-    todo = plan(a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item)
+    batched = gemm_batched_ex()
+    todo = plan(
+        a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item,
+        batched is not None,
+    )  # fmt: skip
     if any(todo.copies):
         copy_a, copy_b, copy_out = todo.copies
         a = cp.ascontiguousarray(a) if copy_a else a
@@ -113,6 +118,19 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
     _, alpha_ptr = _host_scalar(alpha, scalar)
     _, beta_ptr = _host_scalar(beta, scalar)
     pa, pb, pc = a.data.ptr, b.data.ptr, out.data.ptr
+    if todo.axes:
+        assert batched is not None  # the plan was told
+        (c,) = todo.calls
+        at = pointers((pa, pb, pc), todo.axes, (item, item, out_item))
+        x, y, z = (at.data.ptr + i * at.strides[0] for i in range(3))
+        if c.swapped:
+            x, y = y, x
+        batched(
+            handle, c.transa, c.transb, c.m, c.n, c.k,
+            alpha_ptr, x, kind, c.lda, y, kind, c.ldb,
+            beta_ptr, z, out_kind, c.ldc, c.count, compute, _GEMM_DEFAULT,
+        )  # fmt: skip
+        return
     for c in todo.calls:
         at_a, at_b, at_c = c.offsets
         x, y = pa + at_a * item, pb + at_b * item

@@ -16,6 +16,7 @@ from autograd_gpu.backends import (
     numpy_adaptive_steps,
     numpy_attention,
     numpy_convolution,
+    numpy_ctc,
     numpy_functions,
     numpy_fuse,
     numpy_lstm,
@@ -85,6 +86,8 @@ def namespace() -> ModuleType:
     vars(xp).update(direct)
     vars(xp).update(numpy_pooling.bound())
     vars(xp).update(
+        alignment_gradient=numpy_ctc.alignment_gradient,
+        alignments=numpy_ctc.alignments,
         assign=operator.setitem,
         attended=numpy_attention.attended,
         attention_gradients=numpy_attention.attention_gradients,
@@ -213,6 +216,10 @@ class NumpyBackend:
     def memory(self) -> Mapping[str, int]:
         """Empty: NumPy has no pool."""
         return {}
+
+    def advice(self, error: BaseException) -> str | None:
+        """NumPy has neither a device nor a compiler."""
+        return None
 
     def index_report(self) -> None:
         """NumPy raises IndexError by itself."""

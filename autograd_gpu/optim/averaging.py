@@ -8,7 +8,7 @@ from typing import Any
 
 from autograd_gpu.modes import no_grad
 from autograd_gpu.optim.optimizer import like
-from autograd_gpu.placement import beside, copied
+from autograd_gpu.placement import backend_beside, copied
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
@@ -41,7 +41,7 @@ class _Average:
 
     def _move(self, decay: float) -> None:
         for average, x in zip(self.averages, self.params, strict=True):
-            beside(average).average_step(average, x.value, decay=decay)
+            backend_beside(average).average_step(average, x.value, decay=decay)
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.placement import Follower, beside, copied, near, require_together
+from autograd_gpu.placement import Follower, backend_beside, copied, near, require_together
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
@@ -85,7 +85,7 @@ class Optimizer:
             if set_to_none or x.grad is None:
                 x.grad = None
             else:
-                x.grad = beside(x.grad).xp.zeros_like(x.grad)
+                x.grad = backend_beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.

@@ -9,6 +9,7 @@ from autograd_gpu.backend import BACKENDS, backend_mismatch
 from autograd_gpu.forward import Level
 from autograd_gpu.graph import Carrier, gradient_edge, make_result
 from autograd_gpu.modes import enable_grad, levels, recording
+from autograd_gpu.placement import copied
 from autograd_gpu.transforms.run import require_differentiable, seed
 from autograd_gpu.transforms.tree import raw, tree_leaves, tree_map, zeros_like
 from autograd_gpu.variable import Variable
@@ -31,17 +32,16 @@ class ForwardRun:
     def _open(self, x: Any, v: Any) -> Variable:
         """A Variable in place of `x`, whose Node has the tangent `v`."""
         node = Carrier()
-        node.edges = ()
+        node.edges, node.tangents = (), {}
         if isinstance(x, Variable) and self.recording and x.requires_grad:
             node.edges = (gradient_edge(x),)
         x = x if isinstance(x, Variable) else Variable(x)
         require_differentiable(x, self.name)
         v = self._tangent(v, x)
         opened = make_result(x.value, node)
-        assert opened.grad_fn is not None  # a Node, perhaps not the same
-        self.level.tangents[opened.grad_fn] = v
-        if not node.edges and not isinstance(v, Variable):
-            self.level.inner.add(opened.grad_fn)
+        carrier = opened.grad_fn  # another one, perhaps, if there are runs around this
+        assert isinstance(carrier, Carrier)
+        carrier.tangents[self.level.key] = v
         return opened
 
     def _tangent(self, v: Any, x: Variable) -> Any:
@@ -72,14 +72,14 @@ class ForwardRun:
         def tangent(y: Any) -> Any:
             y = y if isinstance(y, Variable) else Variable(y)
             node = y.grad_fn
-            v = None if node is None else self.level.tangents.get(node)
+            v = self.level.tangent(node)
             if v is None:
                 v = zeros_like(y)
             if isinstance(v, Variable):
                 if self.recording and v.requires_grad:
                     return v
                 v = v.value
-            v = v.copy()  # nobody else's, whatever ops make of tangents
+            v = copied(v)  # nobody else's, whatever ops make of tangents
             return Variable(v) if self.has_variables else v
 
         return tree_map(tangent, self.y)

@@ -10,7 +10,18 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import cublas, cufft, kernels, linalg, memory, refused, thrust, toolchain, trampolines
+from . import (
+    cublas,
+    cufft,
+    kernels,
+    linalg,
+    memory,
+    places,
+    refused,
+    thrust,
+    toolchain,
+    trampolines,
+)
 from .driver import Driver
 from .errors import CannotStart
 from .runtime import Runtime
@@ -72,7 +83,7 @@ def check_version(found: str) -> None:
             f"CuPy {CUPY_VERSION}.  Either install that one (`pip install "
             f"'{_DISTRIBUTIONS[0]}=={CUPY_VERSION}.*'`), or set CUPY_VERSION in "
             f"tests/cupy_on_cpu/start.py to the new version, run `pytest --cupy-on-cpu "
-            f"tests/test_cupy_on_cpu.py` and repair what fails."
+            f"tests/emulated_cupy` and repair what fails."
         )
 
 
@@ -133,6 +144,7 @@ def _exchange_compiler() -> None:
     from cupy.cuda import compiler
 
     real = compiler._compile_using_nvrtc_no_warning
+    kernels.nvrtc = lambda: real
     version = f"{cupy.__version__} {compiler._get_nvrtc_version()}"
 
     def compile_using_nvrtc(
@@ -201,6 +213,9 @@ _BIT_GENERATORS = ("BitGenerator", "XORWOW", "MRG32k3a", "Philox4x3210")
 
 def _exchange_allocator(cupy: ModuleType) -> None:
     pool = cupy.get_default_memory_pool()
+    with places.devices(places.MOST):
+        pool.malloc(1)  # at the first of these it counts the devices, and makes a pool for each
+    pool.free_all_blocks()
 
     def malloc(size: int) -> Any:
         block = pool.malloc(size)
