@@ -19,10 +19,10 @@ from autograd_gpu.threads import get_num_threads
 Array = Any
 
 WHOLE = words(
-    """check_indices conv conv2d conv2d_input conv2d_weight conv_input conv_weight erf
-    layer_norm_gradients max_pool max_pool_gather max_pool_spread normalised random_bits
-    random_unit scatter_add softmax_cross_entropy softmax_less_picked sum_pool sum_pool_spread
-    windows"""
+    """alignment_gradient alignments attended attention_gradients check_indices conv conv2d
+    conv2d_input conv2d_weight conv_input conv_weight erf layer_norm_gradients max_pool
+    max_pool_gather max_pool_spread normalised random_bits random_unit scatter_add sequence
+    sequence_gradients softmax_cross_entropy softmax_less_picked sum_pool sum_pool_spread windows"""
 )
 """Functions of the namespace that are one call of the recording: they use scratch memory, look at
 values, or are C code."""
@@ -114,6 +114,8 @@ def _matmul(a: Any, b: Any) -> Any:
         return numpy_matmul.matmul(a, b)
     if numpy_matmul.is_half(a, b):
         return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if numpy_matmul.is_shared(a, b):
+        return _tape(a, b).call(numpy_matmul.shared, (a, b))
     if not numpy_matmul.is_folded(a, b):
         return numpy_matmul.matmul(a, b)
     out = _tape(a, b).empty((*a.shape[:-1], b.shape[1]), np.result_type(a.dtype, b.dtype))
