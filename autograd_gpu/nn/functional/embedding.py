@@ -59,6 +59,7 @@ def embedding_bag(
     indices: Any,
     weight: Any,
     offsets: Any = None,
+    *,
     mode: str = "mean",
     per_sample_weights: Any = None,
     include_last_offset: bool = False,
