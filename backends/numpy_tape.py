@@ -334,6 +334,8 @@ class Tape:
         if name == "copy" and not args[1:] and not kwargs:
             # K keeps the order of the axes, C is the default
             return self.call(function, args, kwargs, into=lambda a, k: _copied_into(a[0]))
+        if name in ("flatten", "ravel", "reshape"):
+            return self._reshaped(function, args, kwargs)
         if name == "repeat" and any(isinstance(x, Traced) for x in (*args[1:], *kwargs.values())):
             self.refuse("it repeats elements as often as an array says")
         return self.call(function, args, kwargs)
@@ -359,6 +361,19 @@ class Tape:
         reduce = known.REDUCTIONS[name].reduce
         return self.call(reduce, (args[0], *options), into=into)
 
+    def _reshaped(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Where a new shape takes a copy, one into memory of the recording."""
+        x = args[0]
+        y = function(x.array, *args[1:], **kwargs)
+        if _owner(y) is _owner(x.array) or not y.flags.c_contiguous or kwargs:
+            return self.call(function, args, kwargs)
+        if not all(type(part) in (int, tuple) for part in args[1:]):
+            return self.call(function, args, kwargs)
+        out = self.empty(y.shape, y.dtype)
+        target = out.reshape(x.shape)
+        self.call(np.copyto, (target, x), writes=(target,))
+        return out
+
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One of NumPy's functions, called with a stand-in."""
         name = known.name_of(function)
@@ -377,12 +392,29 @@ class Tape:
         if not known.is_known(name) or (name == "where" and len(args) != 3):
             self.refuse(f"numpy.{name} is not known to depend on shapes only")
         if name in known.JOINING and set(kwargs) <= {"axis"}:
-            return self.call(
-                function, args, kwargs, into=lambda a, k: Into(function, a, {**k, "out": OUT})
-            )
+            return self._joined(name, function, args, kwargs)
         if name in known.METHODS:
             return getattr(args[0], name)(*args[1:], **kwargs)
         return self.call(function, args, kwargs)
+
+    def _joined(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
+        """A stack or concatenation, as copies into its parts: most of them are left out later."""
+        real_args, _ = self._apart(args, [])
+        result = function(*real_args, **kwargs)
+        parts = list(args[0]) if isinstance(args[0], (tuple, list)) else []
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
+        if not all(isinstance(x, Traced) for x in parts) or not isinstance(axis, int) or not parts:
+            return self.call(function, args, kwargs)
+        out = self.empty(result.shape, result.dtype)
+        before = (slice(None),) * (axis % result.ndim)
+        start = 0
+        for x in parts:
+            size = 1 if name == "stack" else x.shape[axis]
+            place = start if name == "stack" else slice(start, start + size)
+            view = out[(*before, place, Ellipsis)]
+            self.call(np.copyto, (view, x), writes=(view,))
+            start += size
+        return out
 
     def _filled(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
         real_args, _ = self._apart(args, [])
