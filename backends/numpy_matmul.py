@@ -29,7 +29,7 @@ def matmul(a: Array, b: Array) -> Any:
         return out
     if _COPIES_FOR_BLAS and a.ndim > 1 and b.ndim > 1:
         a, b = _for_blas(a), _for_blas(b)
-    if a.ndim > 2 and b.ndim > 2 and _is_shared(a, b):
+    if a.ndim > 2 and is_shared(a, b):
         return _shared_matmul(a, b)
     return np.matmul(a, b)
 
@@ -60,8 +60,10 @@ That is 0.3 ms in one.  At half of it, [32, 64, 64] @ [32, 64, 64], to wake anot
 wait for it took all of what it saved."""
 
 
-def _is_shared(a: Array, b: Array) -> bool:
+def is_shared(a: Array, b: Array) -> bool:
     """Whether a batch of products is to be spread over threads, since BLAS does not do so."""
+    if a.ndim < 3 or b.ndim < 3:
+        return False
     width = b.shape[-1]
     return (
         a.size * width >= SHARED_FROM
