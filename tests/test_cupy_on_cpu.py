@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -620,6 +621,117 @@ def test_capture_and_replay() -> None:
         graph.launch(stream)
     np.testing.assert_array_equal(y.get(), np.full(4, 22.0))
     assert (c.graph_launches, c.launches) == (1, 4)
+
+
+
+@pytest.fixture
+def capturing() -> Iterator[Callable[..., Any]]:
+    """Begins a capture on a stream of its own, which is current until the test is over."""
+    streams = []
+
+    def begin(mode: int = cp.cuda.runtime.streamCaptureModeRelaxed, blocking: bool = False) -> Any:
+        stream = cp.cuda.Stream(non_blocking=not blocking)
+        streams.append(stream)
+        stream.__enter__()
+        stream.begin_capture(mode)
+        return stream
+
+    yield begin
+    for stream in streams:
+        with suppress(cp.cuda.runtime.CUDARuntimeError):
+            stream.end_capture()
+        stream.__exit__()
+
+
+def fails(status: str) -> Any:
+    return pytest.raises(cp.cuda.runtime.CUDARuntimeError, match=f"cudaError{status}:")
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda stream, event: stream.synchronize(),
+        lambda stream, event: cp.cuda.Device().synchronize(),
+        lambda stream, event: stream.done,
+        lambda stream, event: event.synchronize(),
+        lambda stream, event: cp.cuda.runtime.memcpy(ONES.data.ptr, ONES.data.ptr, 8, 3),
+        lambda stream, event: cp.sort(ONES),
+    ],
+)
+def test_waits_spoil_a_capture(capturing, call) -> None:
+    stream = capturing()
+    event = cp.cuda.Event()
+    event.record(stream)
+    with fails("StreamCaptureUnsupported"):
+        call(stream, event)
+    with pytest.raises(RuntimeError, match="an error has invalidated the capture"):
+        stream.is_capturing()
+    with fails("StreamCaptureInvalidated"):
+        ONES.fill(2)
+    with fails("StreamCaptureInvalidated"):
+        stream.end_capture()
+    # and the stream is as good as new
+    stream.begin_capture()
+    y = ONES + 1
+    graph = stream.end_capture()
+    graph.launch(stream)
+    stream.synchronize()
+    assert y.get().tolist() == [2.0, 2.0]
+
+
+ONES = cp.ones(2)
+
+
+def test_allocations_in_a_capture_depend_on_its_mode(capturing) -> None:
+    runtime = cp.cuda.runtime
+    runtime.free(runtime.malloc(512))
+    stream = capturing(runtime.streamCaptureModeRelaxed)
+    runtime.free(runtime.malloc(512))
+    stream.end_capture()
+    for mode in (runtime.streamCaptureModeThreadLocal, runtime.streamCaptureModeGlobal):
+        stream = capturing(mode)
+        with fails("StreamCaptureUnsupported") as caught:
+            runtime.malloc(512)
+        assert "an allocation" in caught.value.__notes__[0]
+        with fails("StreamCaptureInvalidated"):
+            stream.end_capture()
+
+
+@pytest.mark.parametrize(("mode", "is_spoiled"), [(0, True), (1, False), (2, False)])
+def test_allocations_of_other_threads_beside_a_capture(capturing, mode, is_spoiled) -> None:
+    stream = capturing(mode)
+    with ThreadPoolExecutor(1) as pool:
+        address = pool.submit(cp.cuda.runtime.malloc, 512)
+        assert isinstance(address.exception(), RuntimeError) == is_spoiled
+    if is_spoiled:
+        with fails("StreamCaptureInvalidated"):
+            stream.end_capture()
+    else:
+        assert stream.is_capturing()
+        stream.end_capture()
+        cp.cuda.runtime.free(address.result())
+
+
+def test_captures_and_other_streams(capturing) -> None:
+    stream, other = capturing(), cp.cuda.Stream(non_blocking=True)
+    inside, outside = cp.cuda.Event(), cp.cuda.Event()
+    outside.record(other)
+    with other:
+        assert (ONES + 1).get().tolist() == [2.0, 2.0]  # not in the capture
+    stream.record(inside)
+    with pytest.raises(NotEmulated, match="capture of several streams"):
+        other.wait_event(inside)
+    stream.wait_event(inside)
+    with fails("StreamCaptureIsolation"):
+        stream.wait_event(outside)
+    with fails("StreamCaptureInvalidated"):
+        stream.end_capture()
+    blocking = capturing(blocking=True)
+    with cp.cuda.Stream.null, fails("StreamCaptureImplicit"):
+        ONES.fill(1)
+    blocking.end_capture()
+    with fails("IllegalState"):
+        blocking.end_capture()
 
 
 def test_threads_share_the_device() -> None:

@@ -96,11 +96,16 @@ class Driver:
             raise NotEmulated("launchKernel", "arguments packed by the caller (extra)")
         dims = (grid_x, grid_y, grid_z, block_x, block_y, block_z)
         _check(kernel, dims, shared)
+        what = f"a launch of {kernel.name}"
         if graphs.is_capturing(stream):
             copied = _copy_arguments(kernel, arguments)
-            graphs.do(stream, lambda: _run(kernel, dims, shared, ctypes.addressof(copied.pointers)))
+            graphs.do(
+                stream,
+                lambda: _run(kernel, dims, shared, ctypes.addressof(copied.pointers)),
+                what,
+            )
         else:
-            _run(kernel, dims, shared, arguments)
+            graphs.do(stream, lambda: _run(kernel, dims, shared, arguments), what)
 
     def launchCooperativeKernel(self, *arguments: int) -> None:
         raise NotEmulated("cooperative launches", "launchCooperativeKernel")
