@@ -30,16 +30,17 @@ class CupyBackend:
 
     def __init__(self) -> None:
         # Not before create() has looked for a device: these define kernels and need cuBLAS.
-        from autograd_gpu.backends import cupy_adaptive_steps, cupy_kernels
+        from autograd_gpu.backends import cupy_steps
         from autograd_gpu.backends.cupy_namespace import namespace
 
         self.xp: Any = namespace()
-        self.sgd_step = cupy_kernels.sgd_step
-        self.adam_step = cupy_kernels.adam_step
-        self.rmsprop_step = cupy_adaptive_steps.rmsprop_step
-        self.adagrad_step = cupy_adaptive_steps.adagrad_step
-        self.lion_step = cupy_adaptive_steps.lion_step
-        self.average_step = cupy_adaptive_steps.average_step
+        self.steps = cupy_steps.steps
+        self.sgd_step = cupy_steps.single("sgd")
+        self.adam_step = cupy_steps.single("adam")
+        self.rmsprop_step = cupy_steps.single("rmsprop")
+        self.adagrad_step = cupy_steps.single("adagrad")
+        self.lion_step = cupy_steps.single("lion")
+        self.average_step = cupy_steps.single("average")
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""

@@ -15,6 +15,7 @@ import numpy as np
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
+from autograd_gpu.backends import cupy_graph_blas
 from autograd_gpu.backends.gemm_plan import plan
 
 Array = Any
@@ -108,7 +109,11 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
         return
     if device.get_device_id() != a.data.device_id:
         raise ValueError(f"matmul: operands live on {a.device}, which is not the current device")
-    handle = device.get_cublas_handle()
+    handle, gemm, batched_gemm = cupy_graph_blas.current.calls or (
+        device.get_cublas_handle(),
+        cublas.gemmEx,
+        cublas.gemmStridedBatchedEx,
+    )
     kind, out_kind, compute, scalar = _types(a.dtype, out.dtype, _tf32)
     _, alpha_ptr = _host_scalar(alpha, scalar)
     _, beta_ptr = _host_scalar(beta, scalar)
@@ -120,13 +125,13 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
             x, y = y, x
         z = pc + at_c * out_item
         if c.count == 1:
-            cublas.gemmEx(
+            gemm(
                 handle, c.transa, c.transb, c.m, c.n, c.k,
                 alpha_ptr, x, kind, c.lda, y, kind, c.ldb,
                 beta_ptr, z, out_kind, c.ldc, compute, _GEMM_DEFAULT,
             )  # fmt: skip
         else:
-            cublas.gemmStridedBatchedEx(
+            batched_gemm(
                 handle, c.transa, c.transb, c.m, c.n, c.k,
                 alpha_ptr, x, kind, c.lda, c.stridea, y, kind, c.ldb, c.strideb,
                 beta_ptr, z, out_kind, c.ldc, c.stridec, c.count, compute, _GEMM_DEFAULT,

@@ -623,7 +623,6 @@ def test_capture_and_replay() -> None:
     assert (c.graph_launches, c.launches) == (1, 4)
 
 
-
 @pytest.fixture
 def capturing() -> Iterator[Callable[..., Any]]:
     """Begins a capture on a stream of its own, which is current until the test is over."""

@@ -10,7 +10,18 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from . import cublas, cufft, kernels, linalg, memory, refused, thrust, toolchain, trampolines
+from . import (
+    cublas,
+    cufft,
+    kernels,
+    linalg,
+    memory,
+    nvmath,
+    refused,
+    thrust,
+    toolchain,
+    trampolines,
+)
 from .driver import Driver
 from .errors import CannotStart
 from .runtime import Runtime
@@ -179,6 +190,7 @@ def _exchange_libraries() -> None:
         setattr(cupy.cuda, attribute, sys.modules[f"cupy_backends.cuda.libs.{attribute}"])
     cupy.cuda.cublas = cublas.make_module(lambda: cupy.cuda.get_current_stream().ptr)
     cufft.make_module()
+    nvmath.install()
     thrust.install(cupy.cuda.thrust)
     linalg.install()
     refused.refuse_functions(cub, "CUB", _CUB)
