@@ -19,6 +19,7 @@ from autograd_gpu.backend import (
     set_backend as set_backend,
     use_backend as use_backend,
 )
+from autograd_gpu.compile import compile as compile
 from autograd_gpu.devices import (
     debug_indices as debug_indices,
     memory_summary as memory_summary,

@@ -17,6 +17,8 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from autograd_gpu.recorder import Recorder
+
 Array: TypeAlias = Any
 """A backend's own array: numpy.ndarray or cupy.ndarray."""
 
@@ -97,6 +99,10 @@ class Backend(Protocol):
 
     def uploader(self) -> Uploader:
         """For copies to the device that current computation does not wait for."""
+        ...
+
+    def recorder(self) -> Recorder:
+        """For one run of a step that is to be replayed; see `compile`."""
         ...
 
     def device(self, x: Array) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import load_backend
+from autograd_gpu.recorder import recorder
 
 
 class Generator:
@@ -44,6 +45,11 @@ class Generator:
 
     def next_key(self) -> tuple[int, int]:
         """Seed and offset of the next array of counter-based numbers (`xp.random_unit`)."""
+        watcher = recorder.get()
+        seed, offset = self._advance() if watcher is None else watcher.numbers(self._advance)
+        return seed, offset
+
+    def _advance(self) -> tuple[int, int]:
         self._offset += 1
         return self.seed, self._offset
 

@@ -66,6 +66,12 @@ class CupyBackend:
 
         return Uploader()
 
+    def recorder(self) -> Any:
+        """None yet."""
+        from autograd_gpu.backends.no_recorder import NoRecorder
+
+        return NoRecorder("CuPy's kernels are not captured yet")
+
     def device(self, x: Array) -> Any:
         """The cupy.cuda.Device of `x`."""
         return x.device

@@ -21,6 +21,7 @@ from autograd_gpu.backends import (
     numpy_steps,
     pooling,
 )
+from autograd_gpu.backends.no_recorder import NoRecorder
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
@@ -162,6 +163,10 @@ class NumpyBackend:
     def uploader(self) -> HostUploader:
         """Hands on what it is given: it is here already."""
         return HostUploader()
+
+    def recorder(self) -> NoRecorder:
+        """None yet."""
+        return NoRecorder("NumPy's calls are not recorded yet")
 
     def device(self, x: Array) -> str:
         """'cpu'."""

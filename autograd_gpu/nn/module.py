@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu import ops
 from autograd_gpu.backend import backend_of, find_backend
+from autograd_gpu.recorder import recorder
 from autograd_gpu.values import as_value
 from autograd_gpu.variable import RemovableHandle, Variable
 
@@ -87,6 +88,9 @@ class Module:
         raise NotImplementedError(f"{type(self).__name__} defines no forward")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: self.training)
         for hook in tuple(self._pre_hooks):
             changed = hook(self, args)
             if changed is not None:

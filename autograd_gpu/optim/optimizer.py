@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
@@ -82,6 +83,7 @@ class Optimizer:
         `closure`, if given, is called first, and what it returns is returned.
         """
         result = closure() if closure is not None else None
+        watcher = recorder.get()
         for group in self.param_groups:
             for x in group["params"]:
                 if x.grad is not None:
@@ -89,10 +91,11 @@ class Optimizer:
                     state = self.state.get(x)
                     if state is None:
                         state = self.state[x] = {}
-                    if x.value.dtype.itemsize == 2:
-                        self._update_master(x, x.grad, state, group)
+                    change = self._update_master if x.value.dtype.itemsize == 2 else self.update
+                    if watcher is None:
+                        change(x, x.grad, state, group)
                     else:
-                        self.update(x, x.grad, state, group)
+                        watcher.update(change, x, x.grad, state, group)
         return result
 
     def _check_grad(self, x: Variable, grad: Any) -> None:

@@ -1,0 +1,86 @@
+"""What a backend does to record a step and to replay it, and how the layers below tell it.
+
+While a step is recorded, `recorder` holds the Recorder of this thread.  All reads and writes of a
+Variable's `value` and `grad` pass through it (`autograd_gpu.slots`), and those few places where the
+host decides something from call to call ask it: random numbers (`numbers`), optimisers (`update`)
+and the training mode of a Module (`depends`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from typing import Any, Protocol
+
+
+class NotReplayable(Exception):
+    """A step does something that can't be recorded.
+
+    A Recorder raises it from `record` only where everything is as it was before the call.
+    """
+
+
+class Replay(Protocol):
+    """A recorded step."""
+
+    def __call__(self, given: Sequence[Any]) -> list[Any] | None:
+        """Run the step on other inputs, of the same kinds; its outputs, or None if it has to be
+        recorded again and nothing has been done.
+
+        Outputs are the caller's own: nothing that a later replay writes into.  Variables among the
+        inputs, and those that the step reads from elsewhere, end up as after an eager step.
+        """
+        ...
+
+    def difference(self, earlier: Replay) -> str | None:
+        """What differs between this recording and an earlier one of the same step, in words, if
+        a number or array differs that later calls would not see; None where replays are right."""
+        ...
+
+
+class Recorder(Protocol):
+    """Records one run of a step."""
+
+    recordings: int
+    """How many recordings it takes before the last one is replayed: 2 where they are compared."""
+
+    def record(
+        self, run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any]
+    ) -> tuple[list[Any], Replay | str]:
+        """Call `run` once, and return its outputs and what replays them, or why nothing can.
+
+        `given` are the Variables and arrays among the step's arguments.  `run` takes the same
+        Variables, and for each array what stands in for it; it returns arrays and Variables that
+        existed before.  The outputs are those of an eager run, arrays of their own.  Errors of the
+        step come through, with everything as after an eager error.
+        """
+        ...
+
+    def reads(self, variable: Any, slot: str, held: Any) -> Any:
+        """The step reads `variable.value` or `.grad`, which is `held`; what it gets, and the slot
+        holds from now on."""
+        ...
+
+    def writes(self, variable: Any, slot: str, array: Any, is_new: bool) -> None:
+        """The step sets `variable.value` or `.grad`; `is_new`: the Variable is the step's."""
+        ...
+
+    def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        """`read()`, which is called once in every replay too, and whose numbers array calls get."""
+        ...
+
+    def update(
+        self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any
+    ) -> None:
+        """`change(x, grad, state, group)`, an optimiser's update of the Variable `x`.
+
+        Its numbers (step counts, learning rates) are read and advanced in every replay too.
+        """
+        ...
+
+    def depends(self, read: Callable[[], Any]) -> None:
+        """What the step does depends on `read()`: a replay with another value is none."""
+        ...
+
+
+recorder: ContextVar[Recorder | None] = ContextVar("autograd_gpu.recorder", default=None)

@@ -1,0 +1,91 @@
+"""Watching Variables: reads and writes of `value` and `grad` pass through the recorder.
+
+The slots of the class are replaced by properties for as long as a recording lasts, so that nothing
+is paid for at any other time.  Other threads see no difference but speed.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from autograd_gpu.recorder import Recorder, recorder
+from autograd_gpu.variable import Variable
+
+_slots = {name: Variable.__dict__[name] for name in ("value", "grad")}
+
+# One recording at a time: the properties are the whole process's.
+_lock = threading.RLock()
+
+
+@dataclass
+class Seen:
+    """What a step did with Variables."""
+
+    new: set[int] = field(default_factory=set)
+    """The ids of those that it made.  An older one, which was there all the time, has another."""
+    changed: list[Variable] = field(default_factory=list)
+    """Older ones that it set the value of."""
+
+    def reason(self) -> str | None:
+        """Why the step can't be replayed."""
+        for x in self.changed:
+            if x.grad_fn is not None and x.grad_fn.shape is not None:
+                return f"it leaves a graph behind, in a Variable of shape {x.shape} from outside"
+        return None
+
+
+@contextmanager
+def watched(watcher: Recorder) -> Iterator[Seen]:
+    """Let `watcher` see what this thread does with Variables."""
+    seen = Seen()
+    with _lock:
+        for name in _slots:
+            setattr(Variable, name, _property(name, seen))
+        token = recorder.set(watcher)
+        try:
+            yield seen
+        finally:
+            recorder.reset(token)
+            for name, slot in _slots.items():
+                setattr(Variable, name, slot)
+
+
+def _property(name: str, seen: Seen) -> property:
+    slot = _slots[name]
+    load, store = slot.__get__, slot.__set__
+
+    def read(variable: Variable) -> Any:
+        array = load(variable)  # AttributeError where it is unset, as from the slot itself
+        watcher = recorder.get()
+        if watcher is None:  # another thread, to which arrays are what they always are
+            return getattr(array, "untraced", array)
+        given = watcher.reads(variable, name, array)
+        if given is not array:
+            store(variable, given)
+        return given
+
+    def write(variable: Variable, array: Any) -> None:
+        watcher = recorder.get()
+        if watcher is not None:
+            if name == "value" and not _is_set(variable):
+                seen.new.add(id(variable))
+            is_new = id(variable) in seen.new
+            if name == "value" and not is_new:
+                seen.changed.append(variable)
+            watcher.writes(variable, name, array, is_new)
+        store(variable, array)
+
+    return property(read, write)
+
+
+def _is_set(variable: Variable) -> bool:
+    """Whether the Variable has a value; one that is being made has none yet."""
+    try:
+        _slots["value"].__get__(variable)
+    except AttributeError:
+        return False
+    return True
