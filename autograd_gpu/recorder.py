@@ -62,12 +62,23 @@ class Recorder(Protocol):
         ...
 
     def writes(self, variable: Any, slot: str, array: Any, is_new: bool) -> None:
-        """The step sets `variable.value` or `.grad`; `is_new`: the Variable is the step's."""
+        """The step sets `variable.value` or `.grad`, or writes into the array `variable.value`.
+
+        `is_new`: the Variable is the step's.
+        """
         ...
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """`read()`, which is called once in every replay too, and whose numbers array calls get."""
         ...
+
+    def on_failure(self, undo: Callable[[], None]) -> None:
+        """`undo()` takes back a change on the host, should the recording not be completed."""
+        ...
+
+    one_by_one: bool
+    """Whether an optimiser changes one parameter at a time, by `update`; otherwise it does as ever,
+    and the backend's `steps` asks for their `numbers`."""
 
     def update(
         self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any

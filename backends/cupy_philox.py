@@ -8,6 +8,7 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.backends import philox
+from autograd_gpu.backends.cupy_live import LiveNumber
 
 Array = Any
 
@@ -51,13 +52,24 @@ _random_unit = cp.ElementwiseKernel(
 )
 
 
-def random_bits(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
+Number = int | LiveNumber
+
+
+def random_bits(shape: tuple[int, ...], seed: Number, offset: Number = 0) -> Array:
     """Random uint32 of `shape`; the same bits as `philox.random_bits`."""
-    philox.check_seed(seed, offset)
-    return _random_bits(np.uint64(seed), np.uint64(offset), cp.empty(shape, np.uint32))
+    return _random_bits(*_key(seed, offset), cp.empty(shape, np.uint32))
 
 
-def random_unit(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
+def random_unit(shape: tuple[int, ...], seed: Number, offset: Number = 0) -> Array:
     """float32 of `shape`, uniform in [0, 1); the same numbers as `philox.random_unit`."""
+    return _random_unit(*_key(seed, offset), cp.empty(shape, np.float32))
+
+
+def _key(seed: Number, offset: Number) -> tuple[Any, Any]:
+    """Both as the kernels take them; in a captured graph they are on the device."""
+    if isinstance(seed, LiveNumber) and isinstance(offset, LiveNumber):
+        return seed.array, offset.array
+    assert isinstance(seed, int)
+    assert isinstance(offset, int)
     philox.check_seed(seed, offset)
-    return _random_unit(np.uint64(seed), np.uint64(offset), cp.empty(shape, np.float32))
+    return np.uint64(seed), np.uint64(offset)

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+
 @dataclass(frozen=True)
 class Rule:
     """A step on one element of each array.

@@ -15,8 +15,9 @@ import numpy as np
 from cupy._core._scalar import get_typename
 from cupy.cuda import device
 
+from autograd_gpu.backends.cupy_live import LiveNumber
 from autograd_gpu.backends.cupy_step_rules import RULES, Rule
-from autograd_gpu.live import recorder
+from autograd_gpu.recorder import recorder
 
 Array = Any
 
@@ -45,18 +46,16 @@ extern "C" __global__ void autograd_gpu_{name}_step(
         const int middle = (at + last) / 2;
         if (blockIdx.x < arrays.end[middle]) last = middle; else at = middle + 1;
     }}
-    const long long begin = (long long)(blockIdx.x - (at ? arrays.end[at - 1] : 0)) * {chunk};
-    const long long size = arrays.size[at];
-    const long long end = begin + {chunk} < size ? begin + {chunk} : size;
+    const long long from = (long long)(blockIdx.x - (at ? arrays.end[at - 1] : 0)) * {chunk};
+    const long long to = min(from + {chunk}, arrays.size[at]);
     {numbers}
     {bases}
-    for (long long i = begin + threadIdx.x; i < end; i += {threads}) {{
+    for (long long i = from + threadIdx.x; i < to; i += {threads}) {{
         {elements}
         {code}
     }}
 }}
 """
-
 
 
 def steps(
@@ -81,7 +80,9 @@ def steps(
         if copies is not None and copies[i] is not None:
             row.append(copies[i])
         if row[0].data.device_id != here:
-            raise ValueError(f"{name}: a parameter lives on {row[0].device}, not the current device")
+            raise ValueError(
+                f"{name}: a parameter lives on {row[0].device}, not the current device"
+            )
         if row[0].size:
             dense = _dense(row, back)
             rows.setdefault(tuple([x.dtype for x in dense]), []).append(dense)
@@ -113,19 +114,20 @@ def _dense(row: list[Array], back: list[tuple[Array, Array]]) -> list[Array]:
 
 
 class _Numbers:
-    """A rule's numbers: on the host, or on the device where a step is recorded."""
+    """A rule's numbers: by value, or on the device where a graph is captured."""
 
     def __init__(self, rule: Rule, options: Callable[[], Mapping[str, Any]]) -> None:
-        def values() -> Sequence[float]:
-            return rule.values(**options())
+        def read() -> tuple[float, ...]:
+            return tuple(map(float, rule.values(**options())))
 
-        recording = recorder.get()
+        watcher = recorder.get()
+        numbers = read() if watcher is None else watcher.numbers(read)
         given = np.zeros((), [("value", np.float64, len(rule.numbers))])
         self.live: Any = np.uintp(0)
-        if recording is None:
-            given["value"] = values()
+        if isinstance(numbers[0], LiveNumber):
+            self.live = numbers[0].array  # the others are right behind it
         else:
-            self.live = recording.live(values)
+            given["value"] = numbers
         self.given = given[()]
 
 

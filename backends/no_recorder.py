@@ -12,6 +12,7 @@ class NoRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 1
+    one_by_one = False
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -29,6 +30,9 @@ class NoRecorder:
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return read()
+
+    def on_failure(self, undo: Callable[[], None]) -> None:
+        pass
 
     def update(
         self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any

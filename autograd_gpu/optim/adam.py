@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array
-from autograd_gpu.optim.optimizer import Group, Optimizer, State
+from autograd_gpu.backend import Array
+from autograd_gpu.optim.optimizer import Group, Optimizer, State, Target, begun
 from autograd_gpu.variable import Variable
 
 
@@ -35,27 +35,30 @@ class Adam(Optimizer):
         if not all(0 <= beta < 1 for beta in group["betas"]):
             raise ValueError(f"{type(self).__name__}: betas={group['betas']} must be in [0, 1)")
 
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
+            begun(t.state, "m", t.x)
+            begun(t.state, "v", t.x)
+            t.state.setdefault("step", 0)
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            for state in states:
+                state["step"] += 1
+            beta1, beta2 = group["betas"]
+            return {
+                "lr": group["lr"],
+                "beta1": beta1,
+                "beta2": beta2,
+                "eps": group["eps"],
+                "weight_decay": group["weight_decay"],
+                "decoupled": self.decoupled,
+                "step": states[0]["step"],
+            }
+
+        self.steps("adam", targets, ("m", "v"), options, by=lambda state: state["step"])
+
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        if not state:
-            state["step"] = 0
-            state["m"] = backend.xp.zeros_like(x.value)
-            state["v"] = backend.xp.zeros_like(x.value)
-        state["step"] += 1
-        beta1, beta2 = group["betas"]
-        backend.adam_step(
-            x.writable(),
-            grad,
-            state["m"],
-            state["v"],
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            eps=group["eps"],
-            weight_decay=group["weight_decay"],
-            decoupled=self.decoupled,
-            step=state["step"],
-        )
+        Adam.update_all(self, [Target(x, grad, state)], group)
 
 
 class AdamW(Adam):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from autograd_gpu.backend import backend_of
+from autograd_gpu.backend import Array, Backend, backend_of
 from autograd_gpu.optim.optimizer import like
 from autograd_gpu.variable import Variable
 
@@ -37,8 +37,11 @@ class EMA:
 
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
+        pairs: dict[Backend, list[tuple[Array, Array]]] = {}
         for average, x in zip(self.averages, self.params, strict=True):
-            backend_of(average).average_step(average, x.value, decay=self.decay)
+            pairs.setdefault(backend_of(average), []).append((average, x.value))
+        for backend, some in pairs.items():
+            backend.steps("average", some, lambda: {"decay": self.decay})
 
     @contextmanager
     def applied(self) -> Iterator[None]:

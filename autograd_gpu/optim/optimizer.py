@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from autograd_gpu.backend import Array, backend_of
-from autograd_gpu.recorder import recorder
+from autograd_gpu.backend import BACKENDS, Array, backend_of
+from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
 State = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Target:
+    """What a step changes: a Variable with its gradient and state.
+
+    For a parameter of a half type `x` has its copy in float32, and `half` is the parameter.
+    """
+
+    x: Variable
+    grad: Array
+    state: State
+    half: Variable | None = None
 
 
 class Optimizer:
@@ -26,6 +41,7 @@ class Optimizer:
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
         self.state: dict[Variable, State] = {}
+        self._loads = 0
         if isinstance(params, (Variable, Mapping)):
             raise TypeError(
                 f"{type(self).__name__}: params is a sequence of Variables or of groups, "
@@ -38,6 +54,12 @@ class Optimizer:
             items = [{"params": items}]
         for group in items:
             self.add_param_group(group)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "update" in vars(cls) and "update_all" not in vars(cls):
+            # what a subclass of Adam says in `update` counts
+            cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
         """Add parameters with options of their own."""
@@ -85,18 +107,43 @@ class Optimizer:
         result = closure() if closure is not None else None
         watcher = recorder.get()
         for group in self.param_groups:
-            for x in group["params"]:
-                if x.grad is not None:
-                    self._check_grad(x, x.grad)
-                    state = self.state.get(x)
-                    if state is None:
-                        state = self.state[x] = {}
-                    change = self._update_master if x.value.dtype.itemsize == 2 else self.update
-                    if watcher is None:
-                        change(x, x.grad, state, group)
-                    else:
-                        watcher.update(change, x, x.grad, state, group)
+            params = [x for x in group["params"] if x.grad is not None]
+            for x in params:
+                self._check_grad(x, x.grad)
+                if x not in self.state:
+                    self.state[x] = {}
+            if watcher is not None and watcher.one_by_one:
+                for x in params:
+                    watcher.update(self._change_one, x, x.grad, self.state[x], group)
+            elif params:
+                targets = [self._target(x, x.grad, self.state[x]) for x in params]
+                self._change(targets, group)
         return result
+
+    def _target(self, x: Variable, grad: Array, state: State) -> Target:
+        if x.value.dtype.itemsize != 2:
+            return Target(x, grad, state)
+        # taken out of the state, so that it has one holder and is written in place
+        master = state.pop("master", None)
+        return Target(Variable(_wide(x.value) if master is None else master), grad, state, x)
+
+    def _change(self, targets: Sequence[Target], group: Group) -> None:
+        watcher = recorder.get()
+        if watcher is not None:
+            # these decide which arrays there are; all other options are numbers of the step
+            watcher.depends(lambda: (self._loads, len(group["params"])))
+            watcher.depends(lambda: (not group.get("momentum"), group.get("centered")))
+            for t in targets:
+                watcher.on_failure(partial(_restore, t.state, dict(t.state)))
+        try:
+            self.update_all(targets, group)
+        finally:
+            for t in targets:
+                if t.half is not None:
+                    t.state["master"] = t.x.value
+
+    def _change_one(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        self._change([self._target(x, grad, state)], group)
 
     def _check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
@@ -116,12 +163,33 @@ class Optimizer:
         if grad.dtype.kind == "c" and value.dtype.kind != "c":
             raise TypeError(f"{name}: a gradient is {grad.dtype}, its parameter {value.dtype}")
 
-    def _update_master(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        # taken out of the state, so that it has one holder and is written in place
-        master = Variable(state.pop("master", None) if "master" in state else _wide(x.value))
-        self.update(master, grad, state, group)
-        x.value = master.value.astype(x.value.dtype)
-        state["master"] = master.value
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        """Change parameters of one group and their states in place: here one after the other."""
+        for t in targets:
+            self.update(t.x, t.grad, t.state, group)
+            if t.half is not None:
+                t.half.value = t.x.value.astype(t.half.value.dtype)
+
+    def steps(
+        self,
+        name: str,
+        targets: Sequence[Target],
+        states: Sequence[str | None],
+        options: Callable[[Sequence[State]], Mapping[str, Any]],
+        by: Callable[[State], Any] = lambda state: None,
+    ) -> None:
+        """The backend's `{name}_step` for all of `targets`, with what their states have under the
+        names `states`; `options` are asked for once for all whose states are the same `by`."""
+        alike: dict[Any, list[Target]] = {}
+        for t in targets:
+            alike.setdefault((type(t.grad), by(t.state)), []).append(t)
+        for (kind, _), some in alike.items():
+            BACKENDS[kind].steps(
+                name,
+                [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
+                partial(options, [t.state for t in some]),
+                [None if t.half is None else t.half.writable() for t in some],
+            )
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""
@@ -157,6 +225,7 @@ class Optimizer:
             raise ValueError(
                 f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
             )
+        self._loads += 1
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
         params = list(self.parameters())
@@ -173,6 +242,20 @@ class Optimizer:
             options = ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
             lines.append(f"  group {i}: {len(group['params'])} parameters, {options}")
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
+
+
+def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
+    """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
+    if name not in state:
+        watcher = recorder.get()
+        if watcher is not None and not watcher.one_by_one:
+            raise NotReplayable(f"it begins the {name} of a parameter")  # as each replay would
+        state[name] = BACKENDS[type(x.value)].xp.full_like(x.value, value)
+
+
+def _restore(state: State, earlier: State) -> None:
+    state.clear()
+    state.update(earlier)
 
 
 def _wide(x: Array) -> Array:

@@ -46,7 +46,7 @@ def is_capturing(stream: int) -> bool:
 
 
 def is_spoiled(stream: int) -> bool:
-    """Whether an illegal call has put an end to the stream's capture, which is to be ended still."""
+    """Whether an illegal call has spoiled the stream's capture, which has not been ended yet."""
     return stream in _captured and bool(_captured[stream].spoiled)
 
 
