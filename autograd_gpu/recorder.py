@@ -9,6 +9,7 @@ and the training mode of a Module (`depends`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -54,6 +55,10 @@ class Recorder(Protocol):
         existed before.  The outputs are those of an eager run, arrays of their own.  Errors of the
         step come through, with everything as after an eager error.
         """
+        ...
+
+    def rehearsal(self) -> AbstractContextManager[None]:
+        """For an eager run before `record`, which goes better for it."""
         ...
 
     def reads(self, variable: Any, slot: str, held: Any) -> Any:

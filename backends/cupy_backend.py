@@ -67,10 +67,10 @@ class CupyBackend:
         return Uploader()
 
     def recorder(self) -> Any:
-        """None yet."""
-        from autograd_gpu.backends.no_recorder import NoRecorder
+        """Captures a step as a CUDA graph."""
+        from autograd_gpu.backends.cupy_graph import GraphRecorder
 
-        return NoRecorder("CuPy's kernels are not captured yet")
+        return GraphRecorder()
 
     def device(self, x: Array) -> Any:
         """The cupy.cuda.Device of `x`."""

@@ -15,7 +15,7 @@ import numpy as np
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
-from autograd_gpu.backends import cupy_graph_blas
+from autograd_gpu.backends.cupy_graph_blas import route
 from autograd_gpu.backends.gemm_plan import plan
 
 Array = Any
@@ -109,11 +109,11 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
         return
     if device.get_device_id() != a.data.device_id:
         raise ValueError(f"matmul: operands live on {a.device}, which is not the current device")
-    handle, gemm, batched_gemm = cupy_graph_blas.current.calls or (
-        device.get_cublas_handle(),
-        cublas.gemmEx,
-        cublas.gemmStridedBatchedEx,
-    )
+    if route.products is None:
+        handle = device.get_cublas_handle()
+        gemm, batched_gemm = cublas.gemmEx, cublas.gemmStridedBatchedEx
+    else:
+        handle, gemm, batched_gemm = route.products.calls()
     kind, out_kind, compute, scalar = _types(a.dtype, out.dtype, _tf32)
     _, alpha_ptr = _host_scalar(alpha, scalar)
     _, beta_ptr = _host_scalar(beta, scalar)

@@ -1,7 +1,7 @@
 """cuBLAS while a CUDA graph is captured: through nvmath-python, since CuPy refuses to call it then.
 
 CuPy 14.2's wrapper raises NotImplementedError on a capturing stream (cupy/cupy#6290).  The library
-itself can be captured, given a workspace that outlives the graph; it would allocate one otherwise.
+itself can be captured, given a workspace that lives as long as the graph; it would allocate one.
 """
 
 from __future__ import annotations
@@ -13,62 +13,103 @@ from typing import Any
 
 import cupy as cp
 
+from autograd_gpu.recorder import NotReplayable
+
 Array = Any
+
+Calls = tuple[int, Callable[..., None], Callable[..., None]]
+"""A handle, cublasGemmEx and cublasGemmStridedBatchedEx."""
 
 # What cuBLAS's manual recommends for compute capability 9 and above, and below.
 _WORKSPACE, _SMALL_WORKSPACE = 32 << 20, 4 << 20
 
 INSTALL = (
-    "products in a captured step need nvmath-python: pip install 'autograd_gpu[graphs13]', or "
-    "[graphs12] beside CuPy for CUDA 12"
+    "CuPy cannot call cuBLAS while a graph is captured; install nvmath-python, by pip install "
+    "'autograd_gpu[graphs13]', or [graphs12] beside CuPy for CUDA 12"
 )
 
-Calls = tuple[int, Callable[..., None], Callable[..., None]]
-"""A handle, cublasGemmEx and cublasGemmStridedBatchedEx."""
+
+class _Route(threading.local):
+    # None: CuPy's own handle and wrapper
+    products: Products | None = None
 
 
-class _Current(threading.local):
-    # None stands for CuPy's own handle and wrapper
-    calls: Calls | None = None
+class Products:
+    """The cuBLAS of one recorded step, or of the eager run before it.
+
+    Without nvmath-python that eager run is left to CuPy, and `calls` raises in the recorded one.
+    """
+
+    def __init__(self, cublas: Any) -> None:
+        self._cublas = cublas
+        self._handle = None if cublas is None else _handle(cublas)
+        self._stream: int | None = None
+        self.workspace: Array | None = None
+
+    def calls(self) -> Calls:
+        """What to call on the current stream; NotReplayable without nvmath-python."""
+        cublas, handle = self._cublas, self._handle
+        if handle is None:
+            raise NotReplayable(INSTALL)
+        stream = cp.cuda.get_current_stream().ptr
+        if stream != self._stream:
+            if self.workspace is None:
+                self.workspace = _new_workspace()
+            cublas.set_stream(handle, stream)  # forgets the workspace, so this comes first
+            cublas.set_workspace(handle, self.workspace.data.ptr, self.workspace.nbytes)
+            self._stream = stream
+        return handle, cublas.gemm_ex, cublas.gemm_strided_batched_ex
 
 
-current = _Current()
-
-
-def new_workspace() -> Array:
-    """Memory for what cuBLAS computes on the side; a graph keeps its own alive."""
-    major = int(cp.cuda.Device().compute_capability) // 10
-    return cp.empty(_WORKSPACE if major >= 9 else _SMALL_WORKSPACE, "uint8")
+route = _Route()
 
 
 @contextmanager
-def capturable(stream: Any, workspace: Array) -> Iterator[None]:
-    """Within it this thread's products run on `stream` and can be captured.
+def captured_products() -> Iterator[Products]:
+    """Within it this thread's products can be captured."""
+    with _routed(Products(_bindings())) as products:
+        yield products
 
-    Without nvmath-python they stay with CuPy until the stream captures, and raise then.
-    """
-    previous = current.calls
-    current.calls = _calls(stream, workspace)
-    try:
+
+@contextmanager
+def rehearsed_products() -> Iterator[None]:
+    """Within it this thread's products take the way that captured ones take, if there is one: what
+    cuBLAS loads for them is loaded then."""
+    cublas = _bindings()
+    with _routed(None if cublas is None else Products(cublas)):
         yield
+
+
+@contextmanager
+def _routed(products: Products | None) -> Iterator[Any]:
+    previous = route.products
+    route.products = products
+    try:
+        yield products
     finally:
-        current.calls = previous
+        route.products = previous
+
+
+def _bindings() -> Any:
+    try:
+        from nvmath.bindings import cublas
+    except ImportError:
+        return None
+    return cublas
 
 
 # A handle is expensive to make, and lives on, as CuPy's do.
 _handles = threading.local()
 
 
-def _calls(stream: Any, workspace: Array) -> Calls | None:
-    try:
-        from nvmath.bindings import cublas
-    except ImportError:
-        return None
-    known: dict[int, int] = _handles.__dict__
+def _handle(cublas: Any) -> int:
+    known: dict[str, int] = _handles.__dict__
     device = f"device {cp.cuda.Device().id}"
     if device not in known:
         known[device] = cublas.create()
-    handle = known[device]
-    cublas.set_stream(handle, stream.ptr)  # forgets the workspace, so this comes first
-    cublas.set_workspace(handle, workspace.data.ptr, workspace.nbytes)
-    return handle, cublas.gemm_ex, cublas.gemm_strided_batched_ex
+    return known[device]
+
+
+def _new_workspace() -> Array:
+    major = int(cp.cuda.Device().compute_capability) // 10
+    return cp.empty(_WORKSPACE if major >= 9 else _SMALL_WORKSPACE, "uint8")

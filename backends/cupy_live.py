@@ -40,7 +40,10 @@ class _Block:
     """Numbers that one kernel writes: they are its arguments, so nothing waits or is shared."""
 
     def __init__(self) -> None:
-        self.array = cp.empty(_WORDS, np.uint64)
+        # Not from the graph's own pool: that could be memory which the graph wrote to, and gave
+        # back, earlier in the step, and so would overwrite these after each launch.
+        memory = cp.get_default_memory_pool().malloc(8 * _WORDS)
+        self.array = cp.ndarray(_WORDS, np.uint64, memory)
         self.words = np.zeros((), [("word", np.uint64, _WORDS)])
         self.written: bytes | None = None
         self.used = 0
@@ -56,14 +59,14 @@ class LiveNumbers:
     """All such numbers of one graph."""
 
     def __init__(self) -> None:
-        self._blocks: list[_Block] = []
+        self._blocks = [_Block()]
         self._reads: list[tuple[Callable[[], tuple[Any, ...]], Array]] = []
 
     def read(self, read: Callable[[], tuple[Any, ...]]) -> tuple[LiveNumber, ...]:
         """`read()`, all integers from 0 on or all floats, as numbers that lie side by side."""
         values = read()
         count = len(values)
-        if not self._blocks or self._blocks[-1].used + count > _WORDS:
+        if self._blocks[-1].used + count > _WORDS:
             self._blocks.append(_Block())
         block = self._blocks[-1]
         place = range(block.used, block.used + count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from autograd_gpu.recorder import Replay
@@ -21,6 +22,9 @@ class NoRecorder:
         self, run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any]
     ) -> tuple[list[Any], Replay | str]:
         return run(given), self.reason
+
+    def rehearsal(self) -> AbstractContextManager[None]:
+        return nullcontext()
 
     def reads(self, variable: Any, slot: str, held: Any) -> Any:
         return held
