@@ -289,6 +289,8 @@ def find_backend(x: object) -> Backend | None:
     if backend is not None:
         return backend
     for cls in type(x).__mro__:
+        if cls in BACKENDS:
+            return BACKENDS[cls]
         root = cls.__module__.partition(".")[0]
         if root in NAMES and hasattr(x, "dtype"):
             return load_backend(root)

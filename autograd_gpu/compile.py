@@ -98,7 +98,8 @@ class Compiled(Generic[P, R]):
             args, kwargs = call.filled(given)
             with watched(watcher) as seen:
                 returned[:] = [_Returned(function(*args, **kwargs), call.given, seen)]
-            return returned[0].arrays
+            arrays, returned[0].arrays = returned[0].arrays, []
+            return arrays
 
         try:
             outputs, replay = watcher.record(run, call.given)

@@ -92,7 +92,7 @@ class Fused:
             try:
                 kinds = [(dtype, forward.shape) for dtype in forward.dtypes]
                 kinds += [(x.dtype, x.shape) for x in arrays]
-                plan = self._planned(backend, kinds, (backend.name, *kinds), None)
+                plan = self._planned(backend, kinds, (backend, *kinds), None)
                 # Memory is slow on a GPU, so that there all is computed anew.
                 costly = getattr(backend.xp, "COSTLY", ())
                 programs = sharing(forward.program, plan.program, len(forward.dtypes), costly)
@@ -343,7 +343,7 @@ def _signature(
         raise NotFusable("no argument is an array")
     if backend.array_type not in BACKENDS or backend.name.startswith("fuse on"):
         raise NotFusable("it is part of another fused function")
-    return backend, arrays, (backend.name, *key)
+    return backend, arrays, (backend, *key)
 
 
 def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -50,6 +50,12 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         if backend is None or not hasattr(backend, "name"):
             backend = found
         elif found is not backend:
+            # While a step is recorded, stand-ins for arrays meet arrays from outside of it.
+            if getattr(found, "stands_for", None) is backend:
+                backend = found
+                continue
+            if getattr(backend, "stands_for", None) is found:
+                continue
             # A NumPy scalar is passed by value: it belongs to no device.
             if type(x) is not found.array_type and x.ndim == 0:
                 continue
@@ -66,6 +72,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         raise TypeError(f"{op}: expected Variables, arrays or numbers, got None")
     only_numbers = backend is None
     backend = backend or current_backend()
+    own = (backend, getattr(backend, "stands_for", backend))
     values = []
     for x in operands:
         if x is None or type(x) is backend.array_type:
@@ -74,7 +81,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
             only_numbers and isinstance(x, SCALARS) and not hasattr(x, "dtype")
         ):
             values.append(from_python(x, backend=backend))
-        elif hasattr(x, "dtype") and find_backend(x) is backend:
+        elif hasattr(x, "dtype") and find_backend(x) in own:
             values.append(backend.asarray(x))
         else:
             values.append(x)

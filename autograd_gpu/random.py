@@ -24,6 +24,9 @@ class Generator:
 
     def manual_seed(self, seed: int) -> Generator:
         """Start again from `seed`, an integer in [0, 2**64)."""
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.refuse("it sets the state of a random generator")
         if not 0 <= seed < 2**64:
             raise ValueError(f"a seed is an integer in [0, 2**64), not {seed}")
         self.seed = int(seed)

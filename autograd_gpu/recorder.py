@@ -85,17 +85,20 @@ class Recorder(Protocol):
     """Whether an optimiser changes one parameter at a time, by `update`; otherwise it does as ever,
     and the backend's `steps` asks for their `numbers`."""
 
-    def update(
-        self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any
-    ) -> None:
-        """`change(x, grad, state, group)`, an optimiser's update of the Variable `x`.
+    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+        """`change(variable, *args)`: an optimiser's update of the Variable by its gradient.
 
-        Its numbers (step counts, learning rates) are read and advanced in every replay too.
+        It is called in every replay too, or what it does on the host is: step counts go on and
+        learning rates are read.
         """
         ...
 
     def depends(self, read: Callable[[], Any]) -> None:
         """What the step does depends on `read()`: a replay with another value is none."""
+        ...
+
+    def refuse(self, reason: str) -> None:
+        """The step does what can't be replayed; this run goes on all the same."""
         ...
 
 

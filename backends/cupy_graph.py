@@ -127,10 +127,8 @@ class GraphRecorder:
     def on_failure(self, undo: Callable[[], None]) -> None:
         self._undo.append(undo)
 
-    def update(
-        self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any
-    ) -> None:
-        change(x, grad, state, group)
+    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+        change(variable, *args)
 
     def depends(self, read: Callable[[], Any]) -> None:
         self._depends.append((read, read()))

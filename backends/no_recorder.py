@@ -38,10 +38,11 @@ class NoRecorder:
     def on_failure(self, undo: Callable[[], None]) -> None:
         pass
 
-    def update(
-        self, change: Callable[..., None], x: Any, grad: Any, state: Any, group: Any
-    ) -> None:
-        change(x, grad, state, group)
+    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+        change(variable, *args)
 
     def depends(self, read: Callable[[], Any]) -> None:
+        pass
+
+    def refuse(self, reason: str) -> None:
         pass

@@ -21,13 +21,13 @@ from autograd_gpu.backends import (
     numpy_steps,
     pooling,
 )
-from autograd_gpu.backends.no_recorder import NoRecorder
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
+from autograd_gpu.recorder import Recorder
 
 Array = np.ndarray[Any, Any]
 
@@ -71,7 +71,8 @@ def windows(
     return np.lib.stride_tricks.as_strided(x, shape, strides, writeable=False)
 
 
-def _namespace() -> ModuleType:
+def namespace() -> ModuleType:
+    """array_api_compat's, with functions added and replaced."""
     xp = ModuleType("autograd_gpu.backends.numpy_backend.xp", compat.__doc__)
     names = {k: v for k, v in vars(compat).items() if not k.startswith("__")}
     direct = {name: getattr(np, name) for name in _DIRECT}
@@ -139,7 +140,7 @@ class NumpyBackend:
     array_type: type = np.ndarray
 
     def __init__(self) -> None:
-        self.xp: Any = _namespace()
+        self.xp: Any = namespace()
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list, or NumPy's own; other libraries' arrays: TypeError."""
@@ -164,9 +165,11 @@ class NumpyBackend:
         """Hands on what it is given: it is here already."""
         return HostUploader()
 
-    def recorder(self) -> NoRecorder:
-        """None yet."""
-        return NoRecorder("NumPy's calls are not recorded yet")
+    def recorder(self) -> Recorder:
+        """Writes down the calls of NumPy."""
+        from autograd_gpu.backends.numpy_recorder import NumpyRecorder
+
+        return NumpyRecorder()
 
     def device(self, x: Array) -> str:
         """'cpu'."""

@@ -18,16 +18,32 @@ def matmul(a: Array, b: Array) -> Any:
     than many small ones.  Half types are multiplied in float32 and rounded once.
     """
     dtype = a.dtype
-    if dtype.itemsize == 2 and dtype == b.dtype and dtype.kind in "fV":
+    if dtype.itemsize == 2 and is_half(a, b):
         # no BLAS for them: NumPy's own loop took 60 times as long on [8, 128, 128]
         return matmul(a.astype(_FLOAT32), b.astype(_FLOAT32)).astype(dtype)
-    if a.ndim > 2 and b.ndim == 2 and a.size >= _FOLDED_FROM and b.size and a.flags.c_contiguous:
+    if a.ndim > 2 and is_folded(a, b):
         out = np.empty((*a.shape[:-1], b.shape[1]), np.result_type(a, b))
         np.matmul(a.reshape(-1, a.shape[-1]), b, out.reshape(-1, b.shape[1]))
         return out
     if _COPIES_FOR_BLAS and a.ndim > 1 and b.ndim > 1:
         a, b = _for_blas(a), _for_blas(b)
     return np.matmul(a, b)
+
+
+def is_half(a: Array, b: Array) -> bool:
+    """Whether the product is computed in float32 and rounded."""
+    return a.dtype.itemsize == 2 and a.dtype == b.dtype and a.dtype.kind in "fV"
+
+
+def is_folded(a: Array, b: Array) -> bool:
+    """Whether the batch of `a` becomes rows."""
+    return (
+        a.ndim > 2
+        and b.ndim == 2
+        and a.size >= _FOLDED_FROM
+        and b.size > 0
+        and a.flags.c_contiguous
+    )
 
 
 # The reshaping costs 1.2 us, what four small products cost.

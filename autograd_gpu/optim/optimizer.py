@@ -106,44 +106,55 @@ class Optimizer:
         """
         result = closure() if closure is not None else None
         watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
-            params = [x for x in group["params"] if x.grad is not None]
-            for x in params:
-                self._check_grad(x, x.grad)
-                if x not in self.state:
-                    self.state[x] = {}
             if watcher is not None and watcher.one_by_one:
-                for x in params:
-                    watcher.update(self._change_one, x, x.grad, self.state[x], group)
-            elif params:
-                targets = [self._target(x, x.grad, self.state[x]) for x in params]
-                self._change(targets, group)
+                for x in group["params"]:
+                    watcher.update(self._step, x, group)
+            else:
+                self._step_all(group["params"], group)
         return result
+
+    def _step(self, x: Variable, group: Group) -> None:
+        """Change one parameter, if it has a gradient."""
+        self._step_all([x], group)
+
+    def _step_all(self, params: Iterable[Variable], group: Group) -> None:
+        """Change those of `params` that have gradients."""
+        targets = []
+        for x in params:
+            grad = x.grad
+            if grad is not None:
+                self._check_grad(x, grad)
+                targets.append((x, grad, self.state.setdefault(x, {})))
+        if targets:
+            self._change([self._target(*t) for t in targets], group)
 
     def _target(self, x: Variable, grad: Array, state: State) -> Target:
         if x.value.dtype.itemsize != 2:
             return Target(x, grad, state)
+        if "master" not in state:
+            _begin("float32 copy")
+            state["master"] = _wide(x.value)
         # taken out of the state, so that it has one holder and is written in place
-        master = state.pop("master", None)
-        return Target(Variable(_wide(x.value) if master is None else master), grad, state, x)
+        return Target(Variable(state.pop("master")), grad, state, x)
 
     def _change(self, targets: Sequence[Target], group: Group) -> None:
         watcher = recorder.get()
         if watcher is not None:
+            watcher.depends(lambda: self._loads)
             # these decide which arrays there are; all other options are numbers of the step
-            watcher.depends(lambda: (self._loads, len(group["params"])))
             watcher.depends(lambda: (not group.get("momentum"), group.get("centered")))
             for t in targets:
-                watcher.on_failure(partial(_restore, t.state, dict(t.state)))
+                numbers = {k: v for k, v in t.state.items() if not hasattr(v, "dtype")}
+                watcher.on_failure(partial(t.state.update, numbers))
         try:
             self.update_all(targets, group)
         finally:
             for t in targets:
                 if t.half is not None:
                     t.state["master"] = t.x.value
-
-    def _change_one(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        self._change([self._target(x, grad, state)], group)
 
     def _check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
@@ -247,15 +258,15 @@ class Optimizer:
 def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
     """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
     if name not in state:
-        watcher = recorder.get()
-        if watcher is not None and not watcher.one_by_one:
-            raise NotReplayable(f"it begins the {name} of a parameter")  # as each replay would
+        _begin(name)
         state[name] = BACKENDS[type(x.value)].xp.full_like(x.value, value)
 
 
-def _restore(state: State, earlier: State) -> None:
-    state.clear()
-    state.update(earlier)
+def _begin(name: str) -> None:
+    """Refuse to record what each replay would begin anew."""
+    watcher = recorder.get()
+    if watcher is not None and not watcher.one_by_one:
+        raise NotReplayable(f"the optimiser begins the {name} of a parameter")
 
 
 def _wide(x: Array) -> Array:

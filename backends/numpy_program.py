@@ -1,0 +1,488 @@
+"""A tape becomes a Python function: calls by bound names, into memory that is laid out once."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from sys import getrefcount
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from autograd_gpu.backends.numpy_tape import OUT, HostNumber, Into, Step, Tape, Value
+
+Array = np.ndarray[Any, Any]
+
+ALIGNMENT = 64
+"""Bytes: a cache line."""
+
+LARGE = 1 << 16
+"""Bytes from which on a result's name is cleared when it is dead."""
+
+# What getrefcount says of an array that only a Variable's slot holds.
+_ALONE = 2
+
+_IN_PLACE = {
+    operator.iadd: np.add,
+    operator.isub: np.subtract,
+    operator.imul: np.multiply,
+    operator.itruediv: np.true_divide,
+}
+
+
+class Program:
+    """The function `run(given)` of a tape, which returns the step's outputs.
+
+    A name in its code is either bound once, to an array of memory that stays where it is, or, for
+    what depends on the arguments or is handed out, a local variable.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        outputs: Sequence[Value],
+        guards: Sequence[tuple[Callable[[], Any], Any]],
+        empty: Sequence[tuple[Any, str]],
+        given: dict[int, int],
+        is_variable: Sequence[bool],
+        lasting: set[int],
+    ) -> None:
+        self.tape, self.outputs, self.lasting, self.given = tape, outputs, lasting, given
+        self.scope: dict[str, Any] = {"getrefcount": getrefcount}
+        self.names: dict[Any, str] = {}
+        self.linked: list[Value] = []
+        """Views of Variables' arrays, which are made anew where a Variable gets another array."""
+        self._analyse()
+        lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
+        lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
+        code = [f"if {line}:\n        return None" for line in lines]
+        code += self._slots()
+        for i, variable in enumerate(is_variable):
+            code.append(f"i{i} = given[{i}]{'.value' if variable else ''}")
+        code += self._body()
+        code.append(f"return [{', '.join(self._expression(y) for y in outputs)}]")
+        self.source = "\n    ".join(["def run(given):", *code])
+        self._link_memory()
+        exec(compile(self.source, "<compiled step>", "exec"), self.scope)
+        self.run: Callable[[Sequence[Any]], list[Any] | None] = self.scope["run"]
+
+    # What is bound once, and what is local -----------------------------------------------------
+
+    def _analyse(self) -> None:
+        """Find out which roots are static, and from which step to which they live."""
+        self.local: set[int] = set()
+        self.life: dict[int, list[int]] = {}
+        self.written: dict[int, list[int]] = {}
+        self.roots: dict[int, Value] = {}
+        handed_out = list(self.outputs)
+        rebound = set()
+        for number, step in enumerate(self.tape.steps):
+            args = () if step.how == "update" else (step.args, step.kwargs)
+            used = [*_values_in(args), *_values_in(step.result)]
+            for value in used:
+                root = value.root
+                self.roots[id(root)] = root
+                self.life.setdefault(id(root), [number, number])[1] = number
+            for root in step.writes:
+                self.written.setdefault(id(root), []).append(number)
+            if step.how == "set":
+                handed_out += _values_in(step.args)
+                rebound.add((id(step.args[0]), step.args[1]))
+        for value in handed_out:
+            self.roots[id(value.root)] = value.root
+            self.local.add(id(value.root))
+        for key, root in self.roots.items():
+            if root.kind in ("given", "late", "made"):
+                self.local.add(key)
+            elif root.kind == "slot":
+                variable, slot = root.content
+                if slot == "grad" or (id(variable), slot) in rebound:
+                    self.local.add(key)
+            elif root.kind == "array" and key not in self.lasting and key in self.written:
+                self.local.add(key)
+        # what is filled once and not written again
+        self.once = {
+            places[0]
+            for key, places in self.written.items()
+            if len(places) == 1
+            and key not in self.local
+            and self.roots[key].kind == "temp"
+            and self._is_constant(self.tape.steps[places[0]], self.roots[key])
+        }
+
+    def _is_constant(self, step: Step, root: Value) -> bool:
+        values = list(_values_in((step.args, step.kwargs)))
+        return step.args[0] is root and len(values) == 1 and step.function in (np.ndarray.fill, np.copyto)
+
+    def _is_static(self, value: Value) -> bool:
+        return id(value.root) not in self.local
+
+    # Names -------------------------------------------------------------------------------------
+
+    def _name(self, x: Any, prefix: str = "c") -> str:
+        """A name for an object."""
+        key = id(x)
+        name = self.names.get(key)
+        if name is None:
+            name = self.names[key] = f"{prefix}{len(self.names)}"
+            self.scope[name] = x
+        return name
+
+    def _variable(self, variable: Any) -> str:
+        place = self.given.get(id(variable))
+        return self._name(variable, "v") if place is None else f"given[{place}]"
+
+    def _slot(self, variable: Any, slot: str) -> str:
+        return f"{self._variable(variable)}.{slot}"
+
+    def _value(self, value: Value) -> str:
+        """The name of an array."""
+        name = self.names.get(id(value))
+        if name is None:
+            if value.kind == "given":
+                return f"i{value.content}"
+            name = self.names[id(value)] = f"t{len(self.names)}"
+            if self._is_static(value):
+                self.linked.append(value)
+        return name
+
+    def _expression(self, x: Any) -> str:
+        """Source for an argument."""
+        if isinstance(x, Value):
+            return self._value(x)
+        if isinstance(x, HostNumber):
+            return f"n{x.reader}_{x.place}"
+        if x is None or type(x) in (bool, int):
+            return repr(x)
+        if type(x) is tuple:
+            return f"({''.join(self._expression(item) + ', ' for item in x)})"
+        if type(x) is list:
+            return f"[{', '.join(self._expression(item) for item in x)}]"
+        if type(x) is slice:
+            return f"slice({self._expression(x.start)}, {self._expression(x.stop)}, {self._expression(x.step)})"
+        if type(x) in (float, str):
+            return repr(x) if _is_literal(x) else self._name(x)
+        return self._name(x)
+
+    # Code --------------------------------------------------------------------------------------
+
+    def _slots(self) -> Iterator[str]:
+        """What Variables have to hold for this program to be the right one."""
+        fixed = []
+        for root in self.tape.slots:
+            if id(root) not in self.roots:
+                continue
+            place = self._slot(*root.content)
+            if self._is_static(root):
+                fixed.append((place, root))
+            else:
+                name = self._value(root)
+                yield f"{name} = {place}"
+                kind, layout = self._name(np.ndarray), self._name(root.layout)
+                yield (
+                    f"if {name}.__class__ is not {kind} or "
+                    f"({name}.shape, {name}.strides, {name}.dtype) != {layout}:\n        return None"
+                )
+            if id(root) in self.written:  # an eager step would write into a copy
+                alone = _ALONE if self._is_static(root) else _ALONE + 1
+                yield (
+                    f"if getrefcount({place}) != {alone} or {place}.base is not None:\n"
+                    f"        return None"
+                )
+        self.fixed = [root for _, root in fixed]
+        self.held: list[Any] = [None] * len(fixed)
+        for start in range(0, len(fixed), 20):
+            tests = [
+                f"{place} is not h{i}()"
+                for i, (place, _) in enumerate(fixed[start : start + 20], start)
+            ]
+            for i in range(start, start + len(tests)):
+                self.scope[f"h{i}"] = _nothing
+            self.scope["link"] = self._link_slots
+            yield f"if {' or '.join(tests)}:\n        if not link():\n            return None"
+
+    def _body(self) -> Iterator[str]:
+        for key, root in self.roots.items():
+            if root.kind == "array" and key in self.local:
+                lasting = key in self.lasting
+                content = root.content if lasting else self.tape.before[id(root.content)]
+                copied = "" if lasting else ".copy('K')"
+                yield f"{self._value(root)} = {self._name(content)}{copied}"
+        handed = {id(y.root) for y in self.outputs}
+        dying: dict[int, list[str]] = {}
+        for number, step in enumerate(self.tape.steps):
+            if number in self.once:
+                continue
+            line = self._line(step)
+            if line is not None:
+                yield line
+            for value in _values_in(step.result):
+                key = id(value.root)
+                if key in self.local and key not in handed and _size(value) >= LARGE:
+                    dying.setdefault(self.life[key][1], []).append(self._value(value))
+            if number in dying:
+                yield f"{' = '.join(dying.pop(number))} = None"
+
+    def _line(self, step: Step) -> str | None:
+        how = step.how
+        if how == "view" and self._is_static(step.result):
+            return None
+        if how == "into":
+            if self._is_static(step.result):
+                return self._into(step)
+            how = "made"
+        if how in ("view", "made"):
+            return self._bound(step)
+        if how == "effect":
+            ufunc = _IN_PLACE.get(step.function)
+            if ufunc is not None:
+                x, other = self._operands(ufunc, step.args)
+                return f"{self._name(ufunc)}({x}, {other}, {x})"
+            return self._call(step.function, step.args, step.kwargs)
+        if how == "set":
+            variable, slot, value = step.args
+            return f"{self._slot(variable, slot)} = {self._expression(value)}"
+        if how == "late":
+            return f"{self._value(step.result)} = {self._slot(*step.args)}"
+        if how == "numbers":
+            reader, count = step.args
+            names = ", ".join(f"n{reader}_{i}" for i in range(count))
+            return f"{names}, = {self._name(step.function)}()"
+        change, variable, args = step.args
+        passed = ", ".join([self._variable(variable), *map(self._name, args)])
+        return f"{self._name(change)}({passed})"
+
+    def _into(self, step: Step) -> str:
+        assert isinstance(step.into, Into)
+        function, args, kwargs = step.into
+        if isinstance(function, np.ufunc):
+            count = function.nin
+            parts = self._operands(function, args[:count])
+            parts += [self._value(step.result) for x in args[count:]]
+            keywords = self._keywords(kwargs, step.result)
+            return f"{self._name(function)}({', '.join([*parts, *keywords])})"
+        return self._call(function, args, kwargs, step.result)
+
+    def _operands(self, ufunc: np.ufunc, args: tuple[Any, ...]) -> list[str]:
+        """Arguments of a ufunc, with arrays for Python's numbers, which take it longer."""
+        kinds = [x.dtype if isinstance(x, Value) else type(x) for x in args]
+        parts = [self._expression(x) for x in args]
+        if any(kind in (int, float) for kind in kinds):
+            try:
+                found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+            except TypeError:
+                return parts
+            for i, kind in enumerate(kinds):
+                if kind in (int, float):
+                    parts[i] = self._constant(np.asarray(args[i], found[i]))
+        return parts
+
+    def _constant(self, array: Array) -> str:
+        key = (array.dtype, array.tobytes())
+        name = self.names.get(key)
+        if name is None:
+            name = self.names[key] = f"c{len(self.names)}"
+            self.scope[name] = array
+        return name
+
+    def _keywords(self, kwargs: dict[str, Any], out: Value | None = None) -> list[str]:
+        return [
+            f"{k}={self._value(out) if x is OUT and out is not None else self._expression(x)}"
+            for k, x in kwargs.items()
+        ]
+
+    def _call(
+        self,
+        function: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        out: Value | None = None,
+    ) -> str:
+        parts = [
+            self._value(out) if x is OUT and out is not None else self._expression(x) for x in args
+        ]
+        parts += self._keywords(kwargs, out)
+        return f"{self._name(function)}({', '.join(parts)})"
+
+    def _bound(self, step: Step) -> str:
+        """A call, and names for what it returns."""
+        call = self._call(step.function, step.args, step.kwargs)
+        result = step.result
+        if isinstance(result, Value):
+            return f"{self._value(result)} = {call}"
+        if result is None:
+            return call
+        return f"{self._targets(result)} = {call}"
+
+    def _targets(self, result: Any) -> str:
+        if isinstance(result, Value):
+            return self._value(result)
+        if result is None:
+            return "_"
+        return f"({''.join(self._targets(item) + ', ' for item in result)})"
+
+    # Memory ------------------------------------------------------------------------------------
+
+    def _link_memory(self) -> None:
+        """Give every static array its memory; arrays whose lives do not meet share it."""
+        roots = [
+            root
+            for key, root in self.roots.items()
+            if root.kind == "temp" and key not in self.local
+        ]
+        plan = _Plan()
+        kept = {id(self.tape.steps[i].writes[0]) for i in self.once}
+        beginning: dict[int, list[Value]] = {}
+        ending: dict[int, list[Value]] = {}
+        for root in roots:
+            if id(root) in kept:
+                plan.take(root)
+            else:
+                first, last = self.life[id(root)]
+                beginning.setdefault(first, []).append(root)
+                ending.setdefault(last, []).append(root)
+        for number, step in enumerate(self.tape.steps):
+            early = self._overwritable(step, ending.get(number, []))
+            for root in early:
+                plan.release(root)
+            for root in beginning.get(number, []):
+                plan.take(root)
+            for root in ending.get(number, []):
+                if root not in early:
+                    plan.release(root)
+        self.memory = np.empty(plan.size + ALIGNMENT, np.uint8)
+        start = -self.memory.ctypes.data % ALIGNMENT + self.memory.ctypes.data
+        self.places = {key: start + offset for key, offset in plan.offsets.items()}
+        for i in self.once:
+            step = self.tape.steps[i]
+            (root,) = step.writes
+            array = self._array(root)
+            step.function(array, *step.args[1:], **step.kwargs)
+        for value in self.linked:
+            if value.root.kind != "slot":
+                self.scope[self.names[id(value)]] = self._array(value)
+
+    def _overwritable(self, step: Step, dying: list[Value]) -> list[Value]:
+        """Which of the arrays that die at a step its result may take the place of."""
+        if step.how != "into" or not isinstance(step.into, Into) or not dying:
+            return []
+        function = step.into.function
+        if not isinstance(function, np.ufunc) or function.signature is not None:
+            return []
+        operands = list(_values_in(step.args))
+        return [
+            root
+            for root in dying
+            if root.layout == step.result.layout
+            and all(x is root or x.root is not root for x in operands)
+            and root is not step.result
+        ][:1]
+
+    def _array(self, value: Value) -> Array:
+        """A static array, by the address of its memory."""
+        root = value.root
+        if root.kind == "array":
+            if value is root:
+                return root.content  # type: ignore[no-any-return]
+            return _at(root.pointer + value.offset, value, root.content)
+        return _at(self.places[id(root)] + value.offset, value, self.memory)
+
+    def _link_slots(self) -> bool:
+        """Use what Variables hold now in place of what they held; False where it has another
+        layout."""
+        for i, root in enumerate(self.fixed):
+            variable, slot = root.content
+            array = getattr(variable, slot)
+            if type(array) is not np.ndarray or (array.shape, array.strides, array.dtype) != root.layout:
+                return False
+            self.scope[f"h{i}"] = ref(array)
+            self.places[id(root)] = array.ctypes.data
+        for value in self.linked:
+            if value.root.kind == "slot":
+                place = self.places[id(value.root)] + value.offset
+                self.scope[self.names[id(value)]] = _at(place, value, None)
+        return True
+
+
+class _Plan:
+    """Where in one block of memory each array lives."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.offsets: dict[int, int] = {}
+        self.free: list[tuple[int, int]] = []  # the last one was used last, and is in the cache
+        self.taken: dict[int, tuple[int, int]] = {}
+
+    def take(self, root: Value) -> None:
+        size = -(-max(_size(root), 1) // ALIGNMENT) * ALIGNMENT
+        best = None
+        for i in range(len(self.free) - 1, -1, -1):
+            found = self.free[i][1]
+            if size <= found <= 2 * size and (best is None or found < self.free[best][1]):
+                best = i
+        if best is None:
+            block = (self.size, size)
+            self.size += size
+        else:
+            block = self.free.pop(best)
+        self.taken[id(root)] = block
+        self.offsets[id(root)] = block[0]
+
+    def release(self, root: Value) -> None:
+        block = self.taken.pop(id(root), None)
+        if block is not None:
+            self.free.append(block)
+
+
+class _Memory:
+    """Memory by its address, for `np.asarray`.
+
+    A Variable's array is known by its address alone, and not held: who holds an array decides
+    whether it is written in place.
+    """
+
+    def __init__(self, place: int, value: Value, keep: Any) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (place, False),
+            "shape": value.shape,
+            "strides": value.strides,
+            "typestr": value.dtype.str,
+        }
+
+
+def _at(place: int, value: Value, keep: Any) -> Array:
+    array = np.asarray(_Memory(place, value, keep))
+    return array if array.dtype == value.dtype else array.view(value.dtype)
+
+
+def _size(value: Value) -> int:
+    size = value.dtype.itemsize
+    for n in value.shape:
+        size *= n
+    return size
+
+
+def _values_in(x: Any) -> Iterator[Value]:
+    """The Values among arguments or results."""
+    if isinstance(x, Value):
+        yield x
+    elif type(x) in (tuple, list):
+        for item in x:
+            yield from _values_in(item)
+    elif type(x) is dict:
+        for item in x.values():
+            yield from _values_in(item)
+    elif type(x) is slice:
+        yield from _values_in((x.start, x.stop, x.step))
+
+
+def _is_literal(x: Any) -> bool:
+    """Whether `repr` of a float or string is its source."""
+    return isinstance(x, str) or x - x == 0
+
+
+def _nothing() -> None:
+    """A reference to nothing: slots are linked at the first call."""

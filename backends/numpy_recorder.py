@@ -1,0 +1,205 @@
+"""The recorder for NumPy: stand-ins take the place of arrays, and two recordings are compared."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from sys import getrefcount
+from typing import Any
+from weakref import ref
+
+import numpy as np
+
+from autograd_gpu.backend import BACKENDS, NAMESPACES
+from autograd_gpu.backends.numpy_compare import Comparison
+from autograd_gpu.backends.numpy_program import Program
+from autograd_gpu.backends.numpy_tape import Step, Tape, Value
+from autograd_gpu.backends.numpy_traced_backend import TracedBackend
+from autograd_gpu.backends.traced import Traced
+from autograd_gpu.recorder import Replay, recorder
+
+Array = np.ndarray[Any, Any]
+
+
+class NumpyRecorder:
+    """See `autograd_gpu.recorder.Recorder` for what the members mean."""
+
+    recordings = 2
+
+    def __init__(self) -> None:
+        self.tape = Tape()
+        self.guards: list[tuple[Callable[[], Any], Any]] = []
+        self.empty: list[tuple[Any, str]] = []
+        """The slots that held nothing when they were read first."""
+        self._given: dict[int, int] = {}
+        self._seen: set[tuple[int, str]] = set()
+        self._touched: dict[int, Any] = {}
+        self._new: dict[int, Any] = {}
+
+    def record(
+        self, run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any]
+    ) -> tuple[list[Any], Replay | str]:
+        if Traced not in BACKENDS:
+            _register()
+        is_variable = [type(x) not in BACKENDS for x in given]
+        self._given = {id(x): i for i, x in enumerate(given) if is_variable[i]}
+        stand_ins = []
+        for i, x in enumerate(given):
+            stand_ins.append(x if is_variable[i] else self.tape.root(x, "given", i))
+        try:
+            returned = run(stand_ins)
+        finally:
+            del stand_ins
+            self._put_back()
+        outputs, values = [], []
+        for y in returned:
+            traced = y if isinstance(y, Traced) else self.tape.adopted(y)
+            outputs.append(traced.array)
+            values.append(traced.value)
+            del traced
+        returned.clear()
+        y = None
+        self._look_for_survivors()
+        for root in (root for step in self.tape.steps for root in step.writes):
+            if root.kind == "given":
+                self.tape.refuse("it writes into an array that it is given")
+        if self.tape.reason is not None:
+            return outputs, self.tape.reason
+        return outputs, NumpyReplay(self, values, is_variable)
+
+    def _put_back(self) -> None:
+        """Arrays in place of the stand-ins that Variables hold."""
+        variables = list(self._touched.values())
+        variables += [x for known in self._new.values() if (x := known()) is not None]
+        for variable in variables:
+            for slot in ("value", "grad"):
+                held = getattr(variable, slot)
+                if isinstance(held, Traced):
+                    setattr(variable, slot, held.array)
+
+    def _look_for_survivors(self) -> None:
+        """What the step has made is gone now, but for what it returned; anything else is kept by
+        code that would miss it in a replay."""
+
+        def survivors() -> bool:
+            return any(x() is not None for x in (*self._new.values(), *self.tape.alive))
+
+        if survivors():
+            gc.collect()
+            if survivors():
+                self.tape.refuse(
+                    "an array or Variable that it makes is kept outside of it (as an attribute, in "
+                    "a list, by a closure), where a replay would not put the next one; return it"
+                )
+
+    # What the step does --------------------------------------------------------------------------
+
+    def reads(self, variable: Any, slot: str, held: Any) -> Any:
+        key = (id(variable), slot)
+        if isinstance(held, Traced):
+            return held
+        if held is None:
+            if key not in self._seen and key[0] not in self._new:
+                self._seen.add(key)
+                self.empty.append((variable, slot))
+                self._touched[key[0]] = variable
+            return None
+        if type(held) is not np.ndarray:
+            self.tape.refuse(f"a Variable holds a {type(held).__name__}")
+            return held
+        if key[0] in self._new:
+            return self.tape.adopted(held)
+        self._touched[key[0]] = variable
+        if key in self._seen:  # something has set it unseen: an optimiser
+            late = self.tape.root(held, "late", (variable, slot))
+            self.tape.add(Step("late", None, (variable, slot), {}, late.value))
+            return late
+        self._seen.add(key)
+        if slot == "value" and key[0] in self._given:
+            return self.tape.root(held, "given", self._given[key[0]])
+        first = self.tape.root(held, "slot", (variable, slot))
+        self.tape.slots.append(first.value)
+        return first
+
+    def writes(self, variable: Any, slot: str, array: Any, is_new: bool) -> None:
+        key = (id(variable), slot)
+        if is_new:
+            if key[0] not in self._new or self._new[key[0]]() is not variable:
+                self._new[key[0]] = ref(variable)
+            return
+        self._touched[key[0]] = variable
+        value = array
+        if isinstance(array, Traced):
+            value = array.value
+            if value.kind in ("slot", "late") and value.content[0] is variable:
+                return  # an in-place operator: x.value *= 2
+        elif array is not None:
+            value = self.tape.outside(array)
+        self._seen.add(key)
+        self.tape.add(Step("set", None, (variable, slot, value), {}))
+
+    def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+        return self.tape.numbers(read)
+
+    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+        token = recorder.set(None)
+        try:
+            variable.value, variable.grad = variable.value, variable.grad  # without stand-ins
+            change(variable, *args)
+        finally:
+            recorder.reset(token)
+        self._seen |= {(id(variable), "value"), (id(variable), "grad")}
+        self._touched[id(variable)] = variable
+        self.tape.add(Step("update", None, (change, variable, args), {}))
+
+    def depends(self, read: Callable[[], Any]) -> None:
+        self.guards.append((read, read()))
+
+    def refuse(self, reason: str) -> None:
+        self.tape.refuse(reason)
+
+
+class NumpyReplay:
+    """See `autograd_gpu.recorder.Replay` for what the members mean."""
+
+    def __init__(
+        self, source: NumpyRecorder, outputs: list[Value], is_variable: list[bool]
+    ) -> None:
+        self.source, self.outputs, self.is_variable = source, outputs, is_variable
+        self.lasting: set[int] = set()
+        self._run: Callable[[Sequence[Any]], list[Any] | None] | None = None
+
+    def __call__(self, given: Sequence[Any]) -> list[Any] | None:
+        if self._run is None:
+            self.program = Program(
+                self.source.tape,
+                self.outputs,
+                self.source.guards,
+                self.source.empty,
+                self.source._given,
+                self.is_variable,
+                self.lasting,
+            )
+            self._run = self.program.run
+        try:
+            return self._run(given)
+        except Exception as error:
+            error.add_note("raised in the replay of a compiled step")
+            raise
+
+    def difference(self, earlier: Replay) -> str | None:
+        assert isinstance(earlier, NumpyReplay)
+        comparison = Comparison(earlier.source.tape, self.source.tape)
+        self.lasting = comparison.lasting
+        return comparison.difference
+
+
+def is_held(x: Traced) -> bool:
+    """Whether anything but a Variable's slot holds the array of a stand-in that is in that slot."""
+    return getrefcount(x.array) > (3 if x.value.root.kind == "array" else 2)
+
+
+def _register() -> None:
+    backend = TracedBackend(is_held)
+    BACKENDS[Traced] = backend
+    NAMESPACES[Traced] = backend.xp
