@@ -11,7 +11,8 @@ from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import AccumulateGrad, Gradient, Node
 from autograd_gpu.hooks import replaced
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import recording_guard
+from autograd_gpu.placement import Follower, copied
 from autograd_gpu.variable import ALONE, Variable
 
 
@@ -65,7 +66,7 @@ def finish_leaf(node: Node, g: Gradient, captured: dict[Node, Gradient]) -> Grad
     """Run a leaf's hooks on its gradient, and return it if it is still to be written."""
     variable: Variable = node.variable  # type: ignore[attr-defined]
     if variable._hooks:
-        with guard(isinstance(g, Variable)):
+        with recording_guard(isinstance(g, Variable)):
             for hook in tuple(variable._hooks):
                 g = replaced(g, hook(g), node, f"a hook on {_name(variable)}")
     if captured:
@@ -81,12 +82,14 @@ def finish_leaf(node: Node, g: Gradient, captured: dict[Node, Gradient]) -> Grad
     return g
 
 
-def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
+def commit(
+    leaves: list[AccumulateGrad], finished: list[Gradient], follow: Follower | None = None
+) -> None:
     """Add the finished gradients into their leaves' `.grad`, which share memory with nothing.
 
     An array that is no view and that only the list holds is nobody's saved tensor, gradient or
     variable; any other is copied.  Writing comes last, so that an error in the backward leaves
-    every `.grad` as it was.
+    every `.grad` as it was.  `follow` is given where gradients may live on several devices.
     """
     with _lock:
         for node in leaves:
@@ -96,6 +99,8 @@ def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
         while leaves:
             variable = leaves.pop().variable
             grad = finished.pop()
+            if follow is not None:
+                follow(grad)
             if variable.grad is None:
                 alone = getrefcount(grad) == NAMED and grad.base is None
                 variable.grad = grad if alone else grad.copy()
@@ -105,7 +110,7 @@ def commit(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:
                 variable.grad = added(variable.grad, grad)
             del grad
             if variable._post_hooks:
-                with guard(False):
+                with recording_guard(False):
                     for hook in tuple(variable._post_hooks):
                         hook(variable)
 
@@ -123,10 +128,12 @@ def retained(kept: Sequence[tuple[Node, Gradient]]) -> list[tuple[Variable, Arra
     return pairs
 
 
-def keep(pairs: Sequence[tuple[Variable, Array]]) -> None:
+def keep(pairs: Sequence[tuple[Variable, Array]], follow: Follower | None = None) -> None:
     """Add gradients into the `.grad` of results."""
     with _lock:
         for variable, g in pairs:
+            if follow is not None:
+                follow(g)
             variable.grad = g.copy() if variable.grad is None else added(variable.grad, g)
 
 
@@ -136,7 +143,7 @@ def take_over(captured: dict[Node, Gradient], key: Any) -> Variable | None:
         return captured[key]  # type: ignore[no-any-return]
     if getrefcount(captured[key]) == ALONE and captured[key].base is None:
         return Variable(captured[key])
-    return Variable(captured[key].copy())
+    return Variable(copied(captured[key]))
 
 
 def _require_fits(leaves: list[AccumulateGrad], finished: list[Gradient]) -> None:

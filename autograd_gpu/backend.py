@@ -11,12 +11,13 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+from autograd_gpu.guards import guard
 from autograd_gpu.recorder import Recorder
 
 Array: TypeAlias = Any
@@ -107,6 +108,26 @@ class Backend(Protocol):
 
     def device(self, x: Array) -> Any:
         """Where `x` lives, as the array API's `device` attribute says it."""
+        ...
+
+    def device_count(self) -> int:
+        """How many devices arrays may live on."""
+        ...
+
+    def device_number(self, x: Array) -> int:
+        """The number of the device of `x`."""
+        ...
+
+    def current_device(self) -> int:
+        """The number of the device on which this thread computes."""
+        ...
+
+    def use_device(self, number: int) -> int:
+        """Let this thread compute on that device from now on; the number of the one before."""
+        ...
+
+    def to_device(self, x: Array, device: Any) -> Array:
+        """A copy of `x` on another device of this backend; waits for nothing."""
         ...
 
     def synchronize(self) -> None:
@@ -225,10 +246,15 @@ class Backend(Protocol):
 
 NAMES = ("numpy", "cupy")
 
-# The two look-ups of the hot path: the exact type of an array leads to its namespace and backend.
+# The look-ups of the hot path: the exact type of an array leads to its namespace and backend.
 # The layer of ops adds Variable to NAMESPACES, so that derivatives can be run on Variables.
 NAMESPACES: dict[type, Namespace] = {}
 BACKENDS: dict[type, Backend] = {}
+
+# What an op asks first: as NAMESPACES, but for arrays that may live on one of several devices.
+# Their ops take the longer way, where devices are looked at, so that nobody else pays for that.
+ON_ONE_DEVICE: dict[type, Namespace] = {}
+SEVERAL_DEVICES: list[Backend] = []
 
 _loaded: dict[str, Backend] = {}
 _chosen: str | None = None
@@ -243,10 +269,27 @@ def load_backend(name: str) -> Backend:
             raise ValueError(f"backend {name!r} is unknown; choose one of {NAMES} or 'auto'")
         module = importlib.import_module(f"autograd_gpu.backends.{name}_backend")
         backend = module.create()
-        NAMESPACES[backend.array_type] = backend.xp
-        BACKENDS[backend.array_type] = backend
+        register(backend)
         _loaded[name] = backend
     return backend
+
+
+def register(backend: Backend) -> None:
+    """Let ops take the arrays of this backend."""
+    NAMESPACES[backend.array_type] = backend.xp
+    BACKENDS[backend.array_type] = backend
+    count_devices(backend)
+
+
+def count_devices(backend: Backend) -> None:
+    """Look how many devices the backend has, and choose the way that its ops take."""
+    if backend in SEVERAL_DEVICES:
+        SEVERAL_DEVICES.remove(backend)
+    if backend.device_count() > 1:
+        SEVERAL_DEVICES.append(backend)
+        ON_ONE_DEVICE.pop(backend.array_type, None)
+    else:
+        ON_ONE_DEVICE[backend.array_type] = backend.xp
 
 
 def _find_backends() -> None:
@@ -322,21 +365,22 @@ def set_backend(name: str) -> None:
     _chosen = name
 
 
-@contextmanager
-def use_backend(name: str) -> Iterator[None]:
-    """`set_backend` for the length of a with statement, in this thread or task only.
+class use_backend(guard):
+    """`set_backend` for the length of a with statement or a decorated call, in this thread or task
+    only.
 
     >>> with use_backend("numpy"):
     ...     get_backend()
     'numpy'
     """
-    if name != "auto":
-        load_backend(name)
-    token = _using.set(name)
-    try:
-        yield
-    finally:
-        _using.reset(token)
+
+    mode = _using
+    replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced_backend", default=())
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        if name != "auto":
+            load_backend(name)
 
 
 def current_backend() -> Backend:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from autograd_gpu.tangents import Rule, tangent_source
+
 
 @dataclass(frozen=True)
 class Writer:
@@ -29,16 +31,21 @@ class Writer:
     wanted: Mapping[str, tuple[str, ...]]
     saved: tuple[str, ...]
     cast: str | None
+    rules: Mapping[str, Rule]
 
     # The node ---------------------------------------------------------------------------------
 
     def method(self, name: str) -> list[str]:
-        """The Node's `backward`, `backward_recorded` or `release`."""
+        """The Node's `backward` or `tangent`, one of these `_recorded`, or `release`."""
         if name == "release":
             lines = ["def release(self):"]
             lines += [f"    self.s_{x} = None" for x in self.saved]
             return [*lines, "    self.shape = None"]
-        lines = self.backward(recorded=name == "backward_recorded")
+        recorded = name.endswith("_recorded")
+        if name.startswith("tangent"):
+            lines = tangent_source(self, recorded)
+            return [f"def {name}(self, tangents):", *(f"    {line}" for line in lines)]
+        lines = self.backward(recorded)
         return [f"def {name}(self, g, edges):", *(f"    {line}" for line in lines)]
 
     def backward(self, recorded: bool) -> list[str]:
@@ -65,10 +72,16 @@ class Writer:
         return [*lines, ")"]
 
     def derivative(self, operand: str, recorded: bool) -> str:
+        return self.call(f"d_{operand}", self.wanted[operand], recorded)
+
+    def call(self, function: str, names: Sequence[str], recorded: bool) -> str:
+        """A call of a derivative or a rule for tangents, with what it names."""
         arguments = []
-        for x in self.wanted[operand]:
-            if x in ("g", "xp", "needs"):
+        for x in names:
+            if x in ("g", "xp", "needs") or (x == "t" and function.startswith("tangent_rule")):
                 arguments.append(x)
+            elif x == "y_shape":
+                arguments.append("self.shape")
             elif recorded and x == "aux":
                 arguments.append("None")
             elif recorded and x == "y":
@@ -83,7 +96,7 @@ class Writer:
                 arguments.append(f"resumed(self.s_{x}, None, g)")
             else:
                 arguments.append(f"self.s_{x}")
-        return f"d_{operand}({', '.join(arguments)})"
+        return f"{function}({', '.join(arguments)})"
 
     # The op -----------------------------------------------------------------------------------
 
@@ -95,7 +108,7 @@ class Writer:
         operands = ", ".join(f"{x}=None" if x in self.optional else x for x in self.operands)
         lines = [f"def {function}({operands}, /{statics}):"]
         lines += [f"    {line}" for line in self.casts()]
-        lines += [f"    {line}" for line in self.unwrap(foreign)]
+        lines += [f"    {line}" for line in self.unwrap(function, foreign)]
         raw = [f"r_{x}" for x in self.operands]
         passed = "".join(f", {x}={x}" for x in self.statics)
         star = "*" if self.variadic else ""
@@ -124,15 +137,17 @@ class Writer:
         into = self.operands[0] if self.variadic else operands
         return ["if casting.get() is not None:", f"    {into} = {self.cast}({given})"]
 
-    def unwrap(self, foreign: str) -> list[str]:
+    def unwrap(self, function: str, foreign: str) -> list[str]:
         if self.variadic:
             (x,) = self.operands
             return [
                 f"{x} = as_tuple({self.name!r}, {x})",
-                f"r_{x} = [v.value if isinstance(v, Variable) else v for v in {x}]",
-                f"xp = NAMESPACES.get(r_{x}[0].__class__)",
+                f"r_{x} = [v.value if isinstance(v, Variable) else numeric({self.name!r}, v)"
+                f" for v in {x}]",
+                f"xp = ON_ONE_DEVICE.get(r_{x}[0].__class__)",
                 f"if xp is None or len({{v.__class__ for v in r_{x}}}) > 1:",
                 f"    xp, *r_{x} = unify({self.name!r}, *r_{x})",
+                *self.go_there(function),
             ]
         # Edges are looked up in the same breath, since both need to know what is a Variable.
         lines = ["recorded = recording.get()"] if self.wanted else []
@@ -143,13 +158,14 @@ class Writer:
             if x in self.wanted:
                 edge = f"({x}.grad_fn or gradient_edge({x})) if recorded else None"
                 lines += [f"    e_{x} = {edge}"]
-            lines += ["else:", f"    r_{x} = {x}"]
+            raw = f"{x} if {x}.__class__ in NUMBERS else numeric({self.name!r}, {x})"
+            lines += ["else:", f"    r_{x} = {raw}"]
             if x in self.wanted:
                 lines += [f"    e_{x} = None"]
         first, *others = [x for x in self.operands if x not in self.optional]
         lines += [
             "try:",
-            f"    xp = NAMESPACES[r_{first}.__class__]",
+            f"    xp = ON_ONE_DEVICE[r_{first}.__class__]",
             "except KeyError:",
             "    xp = None",
         ]
@@ -170,8 +186,18 @@ class Writer:
             f"        xp, {everything} = unify({self.name!r}, {everything})",
             "    except ForeignOperand:",
             f"        {foreign}",
+            *self.go_there(function),
         ]
         return lines
+
+    def go_there(self, function: str) -> list[str]:
+        """Where the operands live on another device than the current one: the call, made there."""
+        given = ", ".join([*self.operands, *(f"{x}={x}" for x in self.statics)])
+        return [
+            "    if xp.__class__ is Elsewhere:",
+            "        with xp:",
+            f"            return {function}({given})",
+        ]
 
     def record(self) -> list[str]:
         inputs = list(self.wanted)

@@ -21,10 +21,11 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, backend_of, memory_figures
-from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node, gradient_edge
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, memory_figures
+from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
+from autograd_gpu.placement import Follower, beside
 from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
@@ -66,6 +67,7 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
         grad.__class__ is not value.__class__
         or grad.shape != value.shape
         or grad.dtype is not value.dtype
+        or SEVERAL_DEVICES
     ):
         grad = _seed(root, grad, False)
     counts = _count_all(node)
@@ -113,6 +115,12 @@ def gradients(
     if None in targets:
         i = targets.index(None)
         raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    for i, target in enumerate(targets):
+        if target.__class__ is Carrier and not target.edges:
+            raise RuntimeError(
+                f"gradients: no graph leads to input {i}, as jvp keeps none of the function that "
+                f"it runs; use grad or vjp there, which open a graph of their own"
+            )
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)
@@ -203,12 +211,18 @@ def _run(
     captured: dict[Node, Gradient],
     retain: bool,
     create_graph: bool,
+    follow: Follower | None = None,
 ) -> None:
     """Run each node once all of its gradient has arrived; then write the leaves' gradients.
 
     `ready` holds nodes and `arrived` their gradients, None where no path delivered one; a gradient
-    that waits for more contributions is in `slots`.  `counts` says how many these are.
+    that waits for more contributions is in `slots`.  `counts` says how many these are.  Where there
+    are several devices, `follow` makes the one of a gradient the current one.
     """
+    if SEVERAL_DEVICES and follow is None:
+        with Follower() as follow:
+            _run(ready, arrived, slots, counts, masked, captured, retain, create_graph, follow)
+        return
     leaves: list[AccumulateGrad] = []
     finished: list[Gradient] = []
     kept: list[tuple[Node, Gradient]] = []
@@ -229,6 +243,8 @@ def _run(
                 if not retain:
                     node.release()
             else:
+                if follow is not None:
+                    follow(g)
                 if node.hooks is not None:
                     g = run_prehooks(node, node.hooks, g)
                     if node.hooks.keep_for and not captured:
@@ -261,6 +277,8 @@ def _run(
             for edge, grad in zip(edges, grads):  # noqa: B905  # strict= costs 0.1 us
                 if edge is None:
                     continue
+                if follow is not None and grad is not None:
+                    follow(grad)  # that of a transfer lives elsewhere than g
                 if grad is not None and (
                     grad.__class__ is not cls
                     or grad.shape != edge.shape
@@ -302,9 +320,9 @@ def _run(
     g = None
     results = retained(kept) if kept else ()
     if leaves:
-        commit(leaves, finished)
+        commit(leaves, finished, follow)
     if results:
-        keep(results)
+        keep(results, follow)
 
 
 # Arguments ------------------------------------------------------------------------------------
@@ -331,15 +349,15 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
                 f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
                 f"given; only a real scalar has the default 1"
             )
-        seed = backend_of(value).xp.ones_like(value)
+        seed = beside(value).xp.ones_like(value)
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
-        seed = backend_of(value).xp.full_like(value, grad)
+        seed = beside(value).xp.full_like(value, grad)
         if value.size != 1:
             raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (list, tuple)):
-        grad = backend_of(value).asarray(grad, value.dtype)
+        grad = beside(value).asarray(grad, value.dtype)
     like = root if create_graph else value
     return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
 

@@ -7,7 +7,7 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from autograd_gpu.backend import BACKENDS, Array, backend_mismatch, find_backend
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_mismatch, find_backend
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -23,6 +23,7 @@ from autograd_gpu.graph import (
 from autograd_gpu.hooks import check_gradient
 from autograd_gpu.modes import no_grad, recording
 from autograd_gpu.operands import unify
+from autograd_gpu.placement import elsewhere
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
 
@@ -47,6 +48,9 @@ class Function:
       These are raw arrays, or Variables under create_graph.  It must not change `g`, which others
       may share.
     - `self.needs_input_grad` says which arguments need a gradient.
+    - `jvp(self, *tangents)` is optional: it gets the tangent of each argument, None where there is
+      none, and returns that of the output, a tuple for several outputs.  Without it, `jvp` calls
+      `backward` under create_graph.
 
     Only what went through `self.save` is connected to the graph, so only a Function that saves
     inputs and outputs in that way can be differentiated twice; one that kept floating-point arrays
@@ -77,6 +81,10 @@ class Function:
         """One gradient for each input; a tuple where there are several."""
         raise NotImplementedError(f"{type(self).__name__} defines no backward")
 
+    def jvp(self, *tangents: Any) -> Any:
+        """The tangent of the output; a tuple where there are several."""
+        return NotImplemented
+
     def save(self, *values: Any) -> None:
         """Keep inputs, outputs and other values for the backward, in `self.saved`."""
         self._saved += tuple([_raw(x) for x in values])
@@ -97,6 +105,12 @@ class Function:
         for key, param in params.items():
             params[key] = _raw(_constant(param, name, key))
         arrays = _arrays(name, inputs)
+        if SEVERAL_DEVICES:
+            backend = next((BACKENDS[type(x)] for x in arrays if type(x) in BACKENDS), None)
+            place = elsewhere(name, backend, arrays) if backend is not None else None
+            if place is not None:
+                with place:
+                    return cls.apply(*inputs, **params)
         edges = edges_of(inputs)
         function = cls()
         function.needs_input_grad = tuple(
@@ -170,12 +184,8 @@ class UserNode(FunctionNode):
         )
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
-        # A copy, as the Function itself must not own Variables that own this node.
-        function = copy.copy(self._function())
-        function.needs_input_grad = tuple([edge is not None for edge in edges])
-        function._saved = tuple(map(self._connected, function._saved, self.origins))
         g = self._filled(g)
-        grads = self._counted(function.backward(g))
+        grads = self._counted(self._connected_function(edges).backward(g))
         flowing = tuple(g) if self.several else (g,)
         results: list[Gradient] = []
         for i, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
@@ -183,14 +193,31 @@ class UserNode(FunctionNode):
                 results.append(None)
                 continue
             result = self._checked(grad, edge, i, flowing[0])
-            if not isinstance(grad, Variable):
-                what = f"under create_graph its backward returned a plain array for input {i}"
-                result = self._once(result, [None, *map(gradient_edge, flowing)], what)
-            elif self.unconnected:
-                what = f"its forward kept {', '.join(self.unconnected)}"
-                result = self._once(result, [gradient_edge(result)], what)
-            results.append(result)
+            what = f"backward returned a plain array for input {i}"
+            results.append(self._known(grad, result, flowing, what))
         return tuple(results)
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        function = self._function()
+        if type(function).jvp is Function.jvp:
+            return NotImplemented
+        with no_grad():
+            return self._checked_tangents(function.jvp(*tangents), tangents)
+
+    def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
+        if type(self._function()).jvp is Function.jvp:
+            return NotImplemented
+        returned = self._connected_function(self.edges).jvp(*tangents)
+        results = self._checked_tangents(returned, tangents)
+        if not self.several:
+            returned, results = (returned,), (results,)
+        connected = tuple(
+            [
+                None if x is None else self._known(given, x, tangents, "jvp returned a plain array")
+                for given, x in zip(returned, results, strict=True)
+            ]
+        )
+        return connected if self.several else connected[0]
 
     def release(self) -> None:
         self.function = None
@@ -199,6 +226,14 @@ class UserNode(FunctionNode):
     def _function(self) -> Function:
         assert self.function is not None  # the engine refuses released nodes
         return self.function
+
+    def _connected_function(self, edges: Edges) -> Function:
+        """A copy with what was saved as Variables: the Function itself must not own these, as they
+        own this node."""
+        function = copy.copy(self._function())
+        function.needs_input_grad = tuple([edge is not None for edge in edges])
+        function._saved = tuple(map(self._connected, function._saved, self.origins))
+        return function
 
     def _filled(self, g: Gradient) -> Gradient:
         """`g` with zeros for the outputs that no gradient reached."""
@@ -230,6 +265,31 @@ class UserNode(FunctionNode):
         if not hasattr(grad, "dtype"):
             raise TypeError(f"{what} returned {type(grad).__name__}; an array or None is needed")
         return check_gradient(grad, edge.shape, edge.dtype, what, like=like)
+
+    def _checked_tangents(self, returned: Any, tangents: Sequence[Gradient]) -> Gradient:
+        """What `jvp` returned, if it has the kind, shape and dtype of the output."""
+        what = f"the jvp of {self.name}"
+        like = next(t for t in tangents if t is not None)
+        if not self.several:
+            return check_gradient(returned, self.shape, self.dtype, what, like=like)
+        if not isinstance(returned, (tuple, list)) or len(returned) != len(self.shape):
+            raise ValueError(f"{what} must return {len(self.shape)} tangents, one for each output")
+        return tuple(
+            [
+                None if x is None else check_gradient(x, shape, dtype, what, like=like)
+                for x, shape, dtype in zip(returned, self.shape, self.dtype, strict=True)
+            ]
+        )
+
+    def _known(self, given: Any, result: Variable, flowing: Sequence[Any], what: str) -> Variable:
+        """`result`, which raises when it is differentiated by more than its graph knows of."""
+        if not isinstance(given, Variable):
+            edges = [gradient_edge(x) for x in flowing if x is not None]
+            return self._once(result, [None, *edges], f"under create_graph its {what}")
+        if self.unconnected:
+            kept = f"its forward kept {', '.join(self.unconnected)}"
+            return self._once(result, [gradient_edge(result)], kept)
+        return result
 
     def _connected(self, value: Any, origin: tuple[str, int] | None) -> Any:
         """A saved value as backward sees it under create_graph."""
@@ -265,7 +325,13 @@ class Once(FunctionNode):
             raise RuntimeError(self.what)
         return (g,) + (None,) * (len(edges) - 1)
 
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        if any(t is not None for t in tangents[1:]):
+            raise RuntimeError(self.what)
+        return tangents[0]
+
     backward_recorded = backward
+    tangent_recorded = tangent
 
 
 def _raw(x: Any) -> Any:

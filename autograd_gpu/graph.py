@@ -13,7 +13,7 @@ from typing import Any, ClassVar, TypeAlias
 from weakref import ReferenceType, WeakKeyDictionary, ref
 
 from autograd_gpu.backend import Array
-from autograd_gpu.modes import anomaly, recording, watching
+from autograd_gpu.modes import anomaly, levels, recording, watching
 from autograd_gpu.variable import RemovableHandle, Variable
 
 Gradient: TypeAlias = Any
@@ -47,6 +47,8 @@ class Node:
     __slots__ = ("__weakref__", "dtype", "edges", "hooks", "shape")
 
     label: ClassVar[str] = "node"
+    # Whether a run with tangents has to leave the graph beneath it alone.
+    keeps_graph: ClassVar[bool] = False
     edges: Edges
     shape: Any
     dtype: Any
@@ -74,6 +76,17 @@ class Node:
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         """The same on Variables, which records the derivative itself (create_graph)."""
         raise NotImplementedError
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        """The tangent of the value, from those of the inputs: raw arrays, None where there is none.
+
+        NotImplemented where the backward has to tell.
+        """
+        return NotImplemented
+
+    def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
+        """The same on Variables, which records how the tangent depends on the inputs."""
+        return NotImplemented
 
     def silent(self, xp: Any, g: Array) -> Array | None:
         """Where the inputs get nothing from the raw gradient `g`, since that is 0: an array that
@@ -183,9 +196,17 @@ def make_result(value: Array, node: Node | None = None) -> Variable:
         node.shape = value.shape
         node.dtype = value.dtype
         node.hooks = None
-        if watching and anomaly.get():
-            _recorded_at[node] = _call_site()
+        if watching:
+            result.grad_fn = _watched(node)
     return result
+
+
+def _watched(node: Node) -> Node:
+    """What stands for a new node while a mode that is rarely on looks at all of them."""
+    if anomaly.get():
+        _recorded_at[node] = _call_site()
+    active = levels.get()
+    return active[-1].stand_in(node) if active else node
 
 
 def edges_of(inputs: Sequence[object]) -> Edges | None:
@@ -208,7 +229,32 @@ class Select(FunctionNode):
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return ((None,) * self.index + (g,) + (None,) * (self.count - self.index - 1),)
 
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0][self.index]
+
     backward_recorded = backward
+    tangent_recorded = tangent
+
+
+class Carrier(FunctionNode):
+    """Stands for a value that has tangents, in `autograd_gpu.forward`: the identity along its edge,
+    or without one the end of the graph."""
+
+    __slots__ = ()
+
+    label = "tangent"
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,) * len(edges)
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
+    backward_recorded = backward
+    tangent_recorded = tangent
+
+    def release(self) -> None:
+        """Nothing is saved."""
 
 
 def make_results(values: Sequence[Array], node: Node | None = None) -> tuple[Variable, ...]:
@@ -219,9 +265,11 @@ def make_results(values: Sequence[Array], node: Node | None = None) -> tuple[Var
     """
     if node is None:
         return tuple([make_result(value) for value in values])
-    make_result(values[0], node)
     node.shape = tuple([value.shape for value in values])
     node.dtype = tuple([value.dtype for value in values])
+    node.hooks = None
+    if watching:
+        node = _watched(node)
     return tuple([selected(value, node, i) for i, value in enumerate(values)])
 
 

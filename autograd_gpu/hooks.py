@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.graph import Gradient, Hooks, Node
-from autograd_gpu.modes import guard
+from autograd_gpu.modes import recording_guard
+from autograd_gpu.placement import require_together
 from autograd_gpu.variable import Variable
 
 
 def run_prehooks(node: Node, hooks: Hooks, g: Gradient) -> Gradient:
-    with guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
+    with recording_guard(isinstance(g, Variable)):  # a raw gradient's computation is not recorded
         for hook in tuple(hooks.before):
             g = replaced(g, hook(g), node, f"a hook on {node.name}")
     return g
@@ -22,7 +23,7 @@ def run_hooks(
     node: Node, hooks: Hooks, grads: Sequence[Gradient], g: Gradient
 ) -> Sequence[Gradient]:
     for hook in tuple(hooks.after):
-        with guard(isinstance(g, Variable)):
+        with recording_guard(isinstance(g, Variable)):
             new = hook(tuple(grads), g)
         if new is not None:
             if not isinstance(new, (tuple, list)):
@@ -86,6 +87,8 @@ def check_gradient(
                 f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
                 f"{BACKENDS[expected].name}; nothing is moved silently"
             )
+        if SEVERAL_DEVICES and kind is expected:
+            require_together(f"the gradient of {what}", _raw(grad), _raw(like))
     if grad.shape != shape:
         raise ValueError(
             f"{what} returned a gradient of shape {tuple(grad.shape)}; the shape is {shape}"
@@ -93,6 +96,10 @@ def check_gradient(
     if grad.dtype != dtype:
         raise TypeError(f"{what} returned a gradient of dtype {grad.dtype}; the dtype is {dtype}")
     return grad
+
+
+def _raw(g: Gradient) -> Array:
+    return g.value if isinstance(g, Variable) else g
 
 
 def find_nan(node: Node, grads: Sequence[Gradient]) -> None:

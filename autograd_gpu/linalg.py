@@ -20,6 +20,7 @@ from autograd_gpu.ops.linalg import (
     inv as inv,
     lstsq as lstsq,
     matmul as matmul,
+    matrix_function as matrix_function,
     matrix_norm as matrix_norm,
     matrix_power as matrix_power,
     matrix_rank as matrix_rank,

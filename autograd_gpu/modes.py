@@ -5,18 +5,21 @@ Both are context variables, so every thread and every asyncio task has its own.
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import AsyncGenerator, Callable, Coroutine, Generator
+from collections.abc import Callable
 from contextvars import ContextVar
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import Any, ParamSpec, TypeVar
+
+from autograd_gpu.guards import guard
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 recording: ContextVar[bool] = ContextVar("autograd_gpu.recording", default=True)
 anomaly: ContextVar[bool] = ContextVar("autograd_gpu.anomaly", default=False)
+
+# What carries tangents forward (`autograd_gpu.forward.Level`), the outermost first.
+levels: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.levels", default=())
 
 # One entry for each watched guard that any thread or task is in: empty, it spares every op and
 # backward the look at the context variables.
@@ -28,123 +31,14 @@ def is_grad_enabled() -> bool:
     return recording.get()
 
 
-class guard:
-    """Sets a mode for the length of a with statement or of a decorated call; guards nest.
+class recording_guard(guard):
+    """Sets whether ops record."""
 
-    The replaced values are kept in a context variable rather than in the guard, so that one guard
-    object may be entered again, and by several threads at once.
-    """
-
-    mode: ContextVar[Any] = recording
+    mode = recording
     replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced", default=())
 
-    def __init__(self, value: Any) -> None:
-        self.value = value
 
-    def __enter__(self) -> None:
-        self.replaced.set((self.mode.get(), self.replaced.get()))
-        self.mode.set(self.value)
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        value, outer = self.replaced.get()
-        self.mode.set(value)
-        self.replaced.set(outer)
-
-    def __call__(self, function: Callable[P, R]) -> Callable[P, R]:
-        """`function` with the mode set while its own code runs.
-
-        Of generators and coroutines every step is guarded by itself: between two steps the caller
-        has its own mode again.
-        """
-        same = type(self).__new__(type(self))
-        same.value = self.value
-        if inspect.isasyncgenfunction(function):
-
-            @functools.wraps(function)
-            async def stream(*args: P.args, **kwargs: P.kwargs) -> AsyncGenerator[Any, Any]:
-                inner = function(*args, **kwargs)
-                step = inner.__anext__()
-                try:
-                    while True:
-                        try:
-                            item = await _Steps(step, same)
-                        except StopAsyncIteration:
-                            return
-                        try:
-                            sent = yield item
-                        except GeneratorExit:
-                            raise
-                        except BaseException as error:
-                            step = inner.athrow(error)
-                        else:
-                            step = inner.asend(sent)
-                finally:
-                    await _Steps(inner.aclose(), same)
-
-            return cast(Callable[P, R], stream)
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def coroutine(*args: P.args, **kwargs: P.kwargs) -> Any:
-                return await _Steps(function(*args, **kwargs), same)
-
-            return cast(Callable[P, R], coroutine)
-        if inspect.isgeneratorfunction(function):
-
-            @functools.wraps(function)
-            def generator(*args: P.args, **kwargs: P.kwargs) -> Generator[Any, Any, Any]:
-                return (yield from _guarded(function(*args, **kwargs), same))
-
-            return cast(Callable[P, R], generator)
-
-        @functools.wraps(function)
-        def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            with same:
-                return function(*args, **kwargs)
-
-        return call
-
-
-def _guarded(inner: Any, mode: guard) -> Generator[Any, Any, Any]:
-    """Drive `inner` (a generator or coroutine), with `mode` entered for each of its steps."""
-    advance: Callable[[], Any] = functools.partial(inner.send, None)
-    try:
-        while True:
-            try:
-                with mode:
-                    item = advance()
-            except StopIteration as stop:
-                return stop.value
-            try:
-                sent = yield item
-            except GeneratorExit:
-                raise
-            except BaseException as error:
-                advance = functools.partial(inner.throw, error)
-            else:
-                advance = functools.partial(inner.send, sent)
-    finally:
-        with mode:
-            inner.close()
-
-
-class _Steps:
-    """An awaitable that drives another one with a guard around each step."""
-
-    def __init__(self, inner: Coroutine[Any, Any, Any], mode: guard) -> None:
-        self.inner = inner
-        self.mode = mode
-
-    def __await__(self) -> Generator[Any, Any, Any]:
-        return _guarded(self.inner, self.mode)
-
-
-class no_grad(guard):
+class no_grad(recording_guard):
     """Context manager and decorator: ops inside record nothing and return plain leaves.
 
     >>> x = Variable(3.0, requires_grad=True)
@@ -158,14 +52,14 @@ class no_grad(guard):
         super().__init__(False)
 
 
-class enable_grad(guard):
+class enable_grad(recording_guard):
     """Context manager and decorator: ops inside record, also within a `no_grad`."""
 
     def __init__(self) -> None:
         super().__init__(True)
 
 
-class set_grad_enabled(guard):
+class set_grad_enabled(recording_guard):
     """Turns recording on or off: from the call on, or for the length of a with statement.
 
     As a decorator it sets the mode for the decorated calls only.

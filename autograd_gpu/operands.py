@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 from autograd_gpu.backend import (
     BACKENDS,
     NAMESPACES,
+    ON_ONE_DEVICE,
     Array,
     Namespace,
     backend_mismatch,
@@ -15,7 +16,9 @@ from autograd_gpu.backend import (
     find_backend,
     memory_figures,
 )
+from autograd_gpu.callers import describe as describe, public_call
 from autograd_gpu.graph import FunctionNode, reconnected, selected
+from autograd_gpu.placement import elsewhere
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
@@ -31,11 +34,12 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     """The common namespace of `operands`, and these as arrays of its backend.
 
     Python numbers stay as they are beside an array, since they take part in its dtype weakly;
-    lists become arrays.  Raises TypeError for operands on two backends, ForeignOperand for a type
-    that is not known.
+    lists become arrays.  In place of the namespace stands an `Elsewhere` where the operands live on
+    another device than the current one.  Raises TypeError for operands on two backends or devices,
+    ForeignOperand for a type that is not known.
     """
     if len(operands) == 2 and type(operands[0]) in NUMBERS:
-        xp = NAMESPACES.get(type(operands[1]))
+        xp = ON_ONE_DEVICE.get(type(operands[1]))
         if xp is not None:
             return (xp, *operands)
     backend = None
@@ -73,6 +77,10 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     only_numbers = backend is None
     backend = backend or current_backend()
     own = (backend, getattr(backend, "stands_for", backend))
+    if backend.array_type not in ON_ONE_DEVICE:
+        place = elsewhere(op, backend, operands)
+        if place is not None:
+            return (place, *operands)
     values = []
     for x in operands:
         if x is None or type(x) is backend.array_type:
@@ -111,13 +119,9 @@ def explain(
     parts = [f"{name}: {describe(x)}" for name, x in zip(names, values, strict=True)]
     parts += [f"{name}={value!r:.60}" for name, value in statics.items() if value is not None]
     message = f"{op}({', '.join(parts)}): {error}"
-    on_gpu = [x for x in values if getattr(BACKENDS.get(type(x)), "name", "") == "cupy"]
-    devices = sorted({str(x.device) for x in on_gpu})
-    if len(devices) > 1:
-        raise TypeError(
-            f"{message}: operands live on different devices ({', '.join(devices)}); nothing is "
-            f"moved silently, use .to(...) on one of them"
-        ) from error
+    call = public_call(op)
+    if call is not None:
+        message = f"{call}: {message}"
     if isinstance(error, IndexError):
         raise IndexError(message) from error
     for kind in (ValueError, TypeError, OverflowError, ZeroDivisionError):
@@ -127,13 +131,6 @@ def explain(
     if isinstance(error, MemoryError):
         error.add_note(memory_figures())
     raise error
-
-
-def describe(x: Any) -> str:
-    """dtype and shape of an array, a number itself."""
-    if hasattr(x, "dtype"):
-        return f"{x.dtype}{list(x.shape)}"
-    return repr(x)[:60]
 
 
 def scalar(x: Any, y: Any) -> Any:
@@ -150,6 +147,15 @@ def resumed(x: Any, node: FunctionNode | None, g: Any) -> Any:
         return reconnected(x, node)
     first = g[0] if isinstance(g, tuple) else g
     return BACKENDS[type(first.value)].xp.full((), x, dtype=x.dtype)
+
+
+def numeric(op: str, x: Any) -> Any:
+    """`x`, an operand that is no Variable; TypeError for arrays of objects, strings or dates."""
+    kind = getattr(getattr(x, "dtype", None), "kind", "f")
+    if kind in "OSUTMm":
+        name = public_call(op) or op
+        raise TypeError(f"{name}: operands are numbers, not an array of dtype {x.dtype}")
+    return x
 
 
 def as_tuple(op: str, operands: Any) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
 from autograd_gpu.backend import NAMESPACES, load_backend
-from autograd_gpu.modes import guard
+from autograd_gpu.guards import guard
 from autograd_gpu.variable import Variable
 
 P = ParamSpec("P")

@@ -16,6 +16,9 @@ The parameters of a derivative say what it needs, and nothing else is saved:
     aux          with `aux=True`: what the forward kept, in any form; None under create_graph, where
                  the derivative has to start from the operands
 
+How tangents are carried forward follows from the derivatives by the word that `tangent` gives; see
+`autograd_gpu.tangents`.
+
 A derivative for `*operands` returns a sequence with one gradient for each.  Undoing a broadcast,
 the input's dtype and dropping an imaginary part happen in the engine, never in a derivative.
 
@@ -28,11 +31,11 @@ from __future__ import annotations
 import functools
 import inspect
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, cast
 
-from autograd_gpu.backend import NAMESPACES, Array
+from autograd_gpu.backend import NAMESPACES, ON_ONE_DEVICE, Array
 from autograd_gpu.codegen import Writer
 from autograd_gpu.graph import (
     Edges,
@@ -52,12 +55,15 @@ from autograd_gpu.operands import (
     as_tuple,
     explain,
     filled,
+    numeric,
     reconnected_outputs,
     resumed,
     scalar,
     unify,
 )
+from autograd_gpu.placement import Elsewhere
 from autograd_gpu.precision import casting, narrowed, widened
+from autograd_gpu.tangents import Rule, conjugated, ones_for, tangent_rules
 from autograd_gpu.variable import Variable
 
 
@@ -95,6 +101,7 @@ def primitive(
     outputs: bool = False,
     aux: bool = False,
     cast: str | None = None,
+    tangent: Rule | Mapping[str, Rule] | None = None,
     **derivatives: Callable[..., Any],
 ) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
     """Make an op of a forward; the keywords are the derivatives by operand.
@@ -103,14 +110,15 @@ def primitive(
     takes one sequence), and static parameters as keyword-only ones, which the op takes by position
     too.  An operand with the default None is optional.  With `outputs=True` the forward returns a
     tuple; with `aux=True` the output and what the derivatives get as `aux`.  `cast` says what
-    `autocast` does to operands: 'narrowed' to the half type or 'widened' to float32.  A trailing
+    `autocast` does to operands: 'narrowed' to the half type or 'widened' to float32.  `tangent` is
+    a word or a rule for forward mode, or a mapping with one for each operand.  A trailing
     underscore keeps the forward's name apart from a builtin.
 
     Raises TypeError at the definition if a derivative is for no operand or names something unknown.
     """
 
     def define(forward: Callable[..., Any]) -> Callable[..., Variable]:
-        made = _define(forward, derivatives, outputs, aux, cast)
+        made = _define(forward, derivatives, outputs, aux, cast, tangent)
         if made.name in PRIMITIVES:
             raise TypeError(f"the op {made.name!r} is defined twice")
         PRIMITIVES[made.name] = made
@@ -119,12 +127,21 @@ def primitive(
     return define
 
 
+def elementwise(
+    **derivatives: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Variable]]:
+    """`primitive` for ops that treat every element by itself, broadcasting."""
+    keywords: dict[str, Any] = {"tangent": "elementwise", **derivatives}
+    return primitive(**keywords)
+
+
 def _define(
     forward: Callable[..., Any],
     derivatives: Mapping[str, Callable[..., Any]],
     outputs: bool,
     aux: bool,
     cast: str | None,
+    tangent: Rule | Mapping[str, Rule] | None,
 ) -> Primitive:
     name = forward.__name__.rstrip("_")
     parameters = list(inspect.signature(forward).parameters.values())[1:]
@@ -147,18 +164,25 @@ def _define(
             raise TypeError(f"op {name!r}: the derivative for {operand!r} names unknown {unknown}")
     kept = [x for names in wanted.values() for x in names if x not in ("g", "xp", "needs")]
     saved = tuple(dict.fromkeys(kept))
-    writer = Writer(
-        name, forward, statics, operands, optional, variadic, outputs, aux, wanted, saved, cast
+    rules = tangent_rules(
+        name, tangent, wanted, statics, [x for x in operands if x not in optional]
     )
+    writer = Writer(
+        name, forward, statics, operands, optional, variadic, outputs, aux, wanted, saved, cast,
+        rules,
+    )  # fmt: skip
     scope: dict[str, Any] = {
         "__name__": __name__,
+        "Elsewhere": Elsewhere,
         "ForeignOperand": ForeignOperand,
         "NAMESPACES": NAMESPACES,
         "NUMBERS": NUMBERS,
+        "ON_ONE_DEVICE": ON_ONE_DEVICE,
         "Variable": Variable,
         "as_tuple": as_tuple,
         "as_outputs": as_outputs,
         "casting": casting,
+        "conjugated": conjugated,
         "edges_of": edges_of,
         "explain": explain,
         "filled": filled,
@@ -166,7 +190,9 @@ def _define(
         "gradient_edge": gradient_edge,
         "make_result": make_result,
         "make_results": make_results,
+        "ones_for": ones_for,
         "narrowed": narrowed,
+        "numeric": numeric,
         "reconnected": reconnected,
         "reconnected_outputs": reconnected_outputs,
         "recording": recording,
@@ -175,6 +201,7 @@ def _define(
         "unify": unify,
         "widened": widened,
         **{f"d_{x}": derivative for x, derivative in derivatives.items()},
+        **{f"tangent_rule_{x}": rule for x, rule in rules.items()},
         **{f"default_{x}": p.default for x, p in statics.items()},
     }
     slots = {"__slots__": tuple(f"s_{x}" for x in saved), "label": name, "__module__": __name__}
@@ -204,6 +231,12 @@ class OpNode(FunctionNode):
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return self._written("backward_recorded")(self, g, edges)  # type: ignore[no-any-return]
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return self._written("tangent")(self, tangents)
+
+    def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
+        return self._written("tangent_recorded")(self, tangents)
 
     def release(self) -> None:
         self._written("release")(self)

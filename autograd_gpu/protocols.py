@@ -14,6 +14,7 @@ from typing import Any
 from autograd_gpu import numpy_names, ops, special
 from autograd_gpu.backend import BACKENDS
 from autograd_gpu.operands import ForeignOperand
+from autograd_gpu.placement import copied
 from autograd_gpu.variable import Variable
 
 API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -47,7 +48,7 @@ def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:
     if copy is False and dtype is not None and self.dtype != dtype:
         raise ValueError(f"a copy is needed to get {dtype} from {self.dtype}")
     value = backend.asarray(self.value, dtype)
-    return value.copy() if copy and value is self.value else value
+    return copied(value) if copy and value is self.value else value
 
 
 # Ufuncs ----------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, load_backend
+from autograd_gpu.backend import Array, load_backend, register
 from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key
 
 FUNCTIONS = frozenset(
@@ -300,6 +300,10 @@ class _Backend:
         """True: an update in place makes a copy."""
         return True
 
+    def device_count(self) -> int:
+        """Nothing is computed, and so nowhere in particular."""
+        return 1
+
     def device(self, x: Symbol) -> str:
         """Nowhere."""
         return x.device
@@ -314,6 +318,5 @@ def symbol_type(backend: str) -> type[Symbol]:
     if kind is None:
         kind = _kinds[backend] = type("Symbol", (Symbol,), {"__slots__": ()})
         made: Any = _Backend(backend, kind)
-        NAMESPACES[kind] = made.xp
-        BACKENDS[kind] = made
+        register(made)
     return kind

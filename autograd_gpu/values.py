@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import Array, current_backend, find_backend
+from autograd_gpu.backend import Array, current_backend, find_backend, load_backend
 
 DIFFERENTIABLE = "fc"
 """The dtype kinds that can require a gradient: real and complex floating point."""
@@ -45,12 +45,26 @@ def as_value(data: Any, dtype: Any = None) -> Array:
         if data.dtype.kind not in "biufcV" or data.dtype.names is not None:
             raise TypeError(f"Variable(data): expected numbers, got an array of dtype {data.dtype}")
         return data
-    if not isinstance(data, (bool, int, float, complex, list, tuple)):
-        raise TypeError(
-            f"Variable(data): expected a NumPy or CuPy array, a number or a list, "
-            f"got {type(data).__name__}"
-        )
+    if not isinstance(data, (bool, int, float, complex, list, tuple, range)):
+        memory = _exported(data)
+        if memory is None:
+            hint = "; use from_dlpack" if hasattr(data, "__dlpack__") else ""
+            raise TypeError(
+                f"Variable(data): expected a NumPy or CuPy array, a number or a list, "
+                f"got {type(data).__name__}{hint}"
+            )
+        shared = load_backend("numpy").asarray(memory)
+        backend = current_backend()
+        return as_value(shared if backend.name == "numpy" else backend.from_host(shared), dtype)
     return from_python(data, dtype)
+
+
+def _exported(data: Any) -> memoryview | None:
+    """The memory that `data` hands out by Python's buffer protocol, as array.array does."""
+    try:
+        return memoryview(data)
+    except TypeError:
+        return None
 
 
 def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
@@ -71,7 +85,7 @@ def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
 
 
 def _unwrapped(data: Any) -> Any:
-    if isinstance(data, (list, tuple)):
+    if isinstance(data, (list, tuple, range)):
         return [_unwrapped(item) for item in data]
     if hasattr(data, "requires_grad"):  # a Variable
         if data.requires_grad:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import ReferenceType, ref
 
 from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.placement import copied
 from autograd_gpu.values import as_value, is_differentiable
 
 if TYPE_CHECKING:
@@ -324,10 +325,10 @@ class Variable:
                 f"a result of recorded ops ({self.grad_fn.name}) can't be copied with its graph; "
                 f"copy x.detach() instead"
             )
-        other = type(self)(self.value.copy())
+        other = type(self)(copied(self.value))
         other._requires_grad = self._requires_grad
         other.name = self.name
-        other.grad = None if self.grad is None else self.grad.copy()
+        other.grad = None if self.grad is None else copied(self.grad)
         memo[id(self)] = other
         return other
 
@@ -338,7 +339,7 @@ class Variable:
         gets a copy of its own first; that is what gives it value semantics.
         """
         if sys.getrefcount(self.value) != ALONE or backend_of(self.value).is_shared(self.value):
-            self.value = self.value.copy()
+            self.value = copied(self.value)
         return self.value
 
     if TYPE_CHECKING:

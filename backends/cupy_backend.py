@@ -16,6 +16,7 @@ _INSTALL = (
 
 try:
     import cupy as cp
+    from cupy.cuda.device import get_device_id
 except ImportError as error:
     raise BackendError(f"CuPy is not installed or not usable ({error}); {_INSTALL}") from error
 
@@ -75,6 +76,40 @@ class CupyBackend:
     def device(self, x: Array) -> Any:
         """The cupy.cuda.Device of `x`."""
         return x.device
+
+    def device_count(self) -> int:
+        """The devices that this process sees."""
+        return int(cp.cuda.runtime.getDeviceCount())
+
+    def device_number(self, x: Array) -> int:
+        """The id of the device of `x`."""
+        return x.data.device_id  # type: ignore[no-any-return]
+
+    def current_device(self) -> int:
+        """The id of the device that is current in this thread."""
+        return get_device_id()  # type: ignore[no-any-return]
+
+    def use_device(self, number: int) -> int:
+        """Let this thread use that device; the id of the one before."""
+        before = get_device_id()
+        if number != before:
+            cp.cuda.runtime.setDevice(number)
+        return before  # type: ignore[no-any-return]
+
+    def to_device(self, x: Array, device: Any) -> Array:
+        """A copy of `x` on another device, in the order of the current streams of both."""
+        with x.device:
+            source = cp.cuda.get_current_stream()
+            ready = source.record()
+        with cp.cuda.Device(device):
+            stream = cp.cuda.get_current_stream()
+            stream.wait_event(ready)
+            # CuPy makes what has gaps contiguous first, there; the copy itself is stream's
+            out = x.copy()
+            done = stream.record()
+        with x.device:  # whoever gets the memory of x next writes after the copy
+            source.wait_event(done)
+        return out
 
     def synchronize(self) -> None:
         """Wait until all work submitted to the current device is done."""

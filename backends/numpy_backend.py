@@ -93,6 +93,7 @@ def namespace() -> ModuleType:
         COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
+        expm1=numpy_functions.expm1,
         masked=numpy_functions.masked,
         matmul=matmul,
         mean=numpy_functions.mean,
@@ -149,6 +150,11 @@ class NumpyBackend:
                 f"expected a NumPy array, a number or a list, got {type(data).__name__}; "
                 "arrays of other libraries are not moved silently"
             )
+        if isinstance(data, np.ma.MaskedArray):
+            raise TypeError(
+                "a masked array would lose its mask; use .filled(...), or its .data and "
+                "where(mask, ...)"
+            )
         return np.asarray(data, dtype)
 
     def to_host(self, x: Array) -> Array:
@@ -174,6 +180,26 @@ class NumpyBackend:
     def device(self, x: Array) -> str:
         """'cpu'."""
         return "cpu"
+
+    def device_count(self) -> int:
+        """There is one: the host."""
+        return 1
+
+    def device_number(self, x: Array) -> int:
+        """Always 0."""
+        return 0
+
+    def current_device(self) -> int:
+        """Always 0."""
+        return 0
+
+    def use_device(self, number: int) -> int:
+        """Nothing to change."""
+        return 0
+
+    def to_device(self, x: Array, device: Any) -> Array:
+        """A copy; `device` can only be 'cpu'."""
+        return self.from_host(x, device)
 
     def synchronize(self) -> None:
         """NumPy is done when a call returns."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_tape import HostNumber, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Step, Tape, Value
 
 Array = np.ndarray[Any, Any]
 
@@ -81,8 +81,10 @@ class Comparison:
         if a.root is not a:
             self._values(a.root, b.root)
         elif a.kind in ("slot", "late", "given"):
-            same = a.content == b.content if a.kind == "given" else (
-                a.content[0] is b.content[0] and a.content[1] == b.content[1]
+            same = (
+                a.content == b.content
+                if a.kind == "given"
+                else (a.content[0] is b.content[0] and a.content[1] == b.content[1])
             )
             if not same:
                 raise Differs(f"{self.place} reads another Variable from call to call")

@@ -133,3 +133,11 @@ def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:
     if indices.__class__ is np.ndarray and indices.dtype == np.uint64:
         indices = indices.astype(np.intp)
     return x.take(indices, axis)
+
+
+def expm1(x: Any) -> Any:
+    """exp(x) - 1; complex infinities and NaNs give what exp does, where NumPy's own gives NaN."""
+    y = np.expm1(x)
+    if y.dtype.kind == "c":
+        y = np.where(np.isfinite(y), y, np.exp(x) - 1)
+    return y

@@ -29,7 +29,17 @@ REDUCTIONS = {
 }
 
 METADATA = frozenset(
-    "can_cast common_type iscomplexobj isrealobj may_share_memory ndim result_type shape size".split()
+    [
+        "can_cast",
+        "common_type",
+        "iscomplexobj",
+        "isrealobj",
+        "may_share_memory",
+        "ndim",
+        "result_type",
+        "shape",
+        "size",
+    ]
 )
 """They look at no element."""
 
@@ -41,23 +51,162 @@ WRITING = frozenset(("copyto", "fill_diagonal", "place", "put", "put_along_axis"
 JOINING = frozenset(("concatenate", "stack"))
 
 METHODS = frozenset(
-    "conj conjugate max min prod ravel repeat reshape squeeze sum swapaxes transpose".split()
+    [
+        "conj",
+        "conjugate",
+        "max",
+        "min",
+        "prod",
+        "ravel",
+        "repeat",
+        "reshape",
+        "squeeze",
+        "sum",
+        "swapaxes",
+        "transpose",
+    ]
 )
 """They are the methods of the same name, whose calls are spelled with `out`."""
 
 _KNOWN = frozenset(
-    """all amax amin angle any append argmax argmin argpartition argsort around array_split astype
-    atleast_1d atleast_2d atleast_3d average block broadcast_arrays broadcast_to choose clip
-    column_stack concat concatenate convolve copy corrcoef correlate cov cross cumprod cumsum
-    cumulative_prod cumulative_sum diag diagflat diagonal diff digitize dot dsplit dstack ediff1d
-    einsum expand_dims fft fftshift fix flip fliplr flipud gradient hsplit hstack hypot i0 ifftshift
-    imag inner interp isclose isin isneginf isposinf kron lexsort matrix_transpose max mean median
-    min moveaxis nan_to_num nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin
-    nanpercentile nanprod nanquantile nanstd nansum nanvar outer pad partition percentile
-    permute_dims polyval prod ptp quantile ravel real repeat reshape resize roll
-    rollaxis rot90 round searchsorted select sinc sort sort_complex split squeeze stack std sum
-    swapaxes take take_along_axis tensordot tile trace transpose trapezoid tril triu unstack unwrap
-    vander var vdot vsplit vstack where conj conjugate""".split()
+    [
+        "all",
+        "amax",
+        "amin",
+        "angle",
+        "any",
+        "append",
+        "argmax",
+        "argmin",
+        "argpartition",
+        "argsort",
+        "around",
+        "array_split",
+        "astype",
+        "atleast_1d",
+        "atleast_2d",
+        "atleast_3d",
+        "average",
+        "block",
+        "broadcast_arrays",
+        "broadcast_to",
+        "choose",
+        "clip",
+        "column_stack",
+        "concat",
+        "concatenate",
+        "convolve",
+        "copy",
+        "corrcoef",
+        "correlate",
+        "cov",
+        "cross",
+        "cumprod",
+        "cumsum",
+        "cumulative_prod",
+        "cumulative_sum",
+        "diag",
+        "diagflat",
+        "diagonal",
+        "diff",
+        "digitize",
+        "dot",
+        "dsplit",
+        "dstack",
+        "ediff1d",
+        "einsum",
+        "expand_dims",
+        "fft",
+        "fftshift",
+        "fix",
+        "flip",
+        "fliplr",
+        "flipud",
+        "gradient",
+        "hsplit",
+        "hstack",
+        "hypot",
+        "i0",
+        "ifftshift",
+        "imag",
+        "inner",
+        "interp",
+        "isclose",
+        "isin",
+        "isneginf",
+        "isposinf",
+        "kron",
+        "lexsort",
+        "matrix_transpose",
+        "max",
+        "mean",
+        "median",
+        "min",
+        "moveaxis",
+        "nan_to_num",
+        "nanargmax",
+        "nanargmin",
+        "nancumprod",
+        "nancumsum",
+        "nanmax",
+        "nanmean",
+        "nanmedian",
+        "nanmin",
+        "nanpercentile",
+        "nanprod",
+        "nanquantile",
+        "nanstd",
+        "nansum",
+        "nanvar",
+        "outer",
+        "pad",
+        "partition",
+        "percentile",
+        "permute_dims",
+        "polyval",
+        "prod",
+        "ptp",
+        "quantile",
+        "ravel",
+        "real",
+        "repeat",
+        "reshape",
+        "resize",
+        "roll",
+        "rollaxis",
+        "rot90",
+        "round",
+        "searchsorted",
+        "select",
+        "sinc",
+        "sort",
+        "sort_complex",
+        "split",
+        "squeeze",
+        "stack",
+        "std",
+        "sum",
+        "swapaxes",
+        "take",
+        "take_along_axis",
+        "tensordot",
+        "tile",
+        "trace",
+        "transpose",
+        "trapezoid",
+        "tril",
+        "triu",
+        "unstack",
+        "unwrap",
+        "vander",
+        "var",
+        "vdot",
+        "vsplit",
+        "vstack",
+        "where",
+        "conj",
+        "conjugate",
+    ]
 )
 
 
@@ -74,7 +223,7 @@ def name_of(function: Any) -> str:
 def is_known(name: str) -> bool:
     """Whether a result's shape depends on shapes only, and elements are read by NumPy alone."""
     # the residuals of lstsq depend on the rank
-    return name in _KNOWN or name != "linalg.lstsq" and name.startswith(("linalg.", "fft."))
+    return name in _KNOWN or (name != "linalg.lstsq" and name.startswith(("linalg.", "fft.")))
 
 
 @cache

@@ -113,7 +113,11 @@ class Program:
 
     def _is_constant(self, step: Step, root: Value) -> bool:
         values = list(_values_in((step.args, step.kwargs)))
-        return step.args[0] is root and len(values) == 1 and step.function in (np.ndarray.fill, np.copyto)
+        return (
+            step.args[0] is root
+            and len(values) == 1
+            and step.function in (np.ndarray.fill, np.copyto)
+        )
 
     def _is_static(self, value: Value) -> bool:
         return id(value.root) not in self.local
@@ -394,7 +398,10 @@ class Program:
         for i, root in enumerate(self.fixed):
             variable, slot = root.content
             array = getattr(variable, slot)
-            if type(array) is not np.ndarray or (array.shape, array.strides, array.dtype) != root.layout:
+            if (
+                type(array) is not np.ndarray
+                or (array.shape, array.strides, array.dtype) != root.layout
+            ):
                 return False
             self.scope[f"h{i}"] = ref(array)
             self.places[id(root)] = array.ctypes.data

@@ -346,7 +346,11 @@ class Tape:
         if name == "full_like":
             fill = args[1] if len(args) > 1 else kwargs["fill_value"]
             _, noted = self._apart(fill, [])
-            self.add(Step("effect", np.copyto, (y.value, noted), {"casting": "unsafe"}, writes=(y.value,)))
+            self.add(
+                Step(
+                    "effect", np.copyto, (y.value, noted), {"casting": "unsafe"}, writes=(y.value,)
+                )
+            )
         elif name != "empty_like":
             fill = 0 if name == "zeros_like" else 1
             self.add(Step("effect", np.ndarray.fill, (y.value, fill), {}, writes=(y.value,)))

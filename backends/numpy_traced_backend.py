@@ -16,12 +16,29 @@ from autograd_gpu.threads import get_num_threads
 
 Array = Any
 
-WHOLE = (
-    "check_indices conv conv2d conv2d_input conv2d_weight conv_input conv_weight erf "
-    "layer_norm_gradients max_pool max_pool_gather max_pool_spread normalised random_bits "
-    "random_unit scatter_add softmax_cross_entropy softmax_less_picked sum_pool sum_pool_spread "
-    "windows"
-).split()
+WHOLE = [
+    "check_indices",
+    "conv",
+    "conv2d",
+    "conv2d_input",
+    "conv2d_weight",
+    "conv_input",
+    "conv_weight",
+    "erf",
+    "layer_norm_gradients",
+    "max_pool",
+    "max_pool_gather",
+    "max_pool_spread",
+    "normalised",
+    "random_bits",
+    "random_unit",
+    "scatter_add",
+    "softmax_cross_entropy",
+    "softmax_less_picked",
+    "sum_pool",
+    "sum_pool_spread",
+    "windows",
+]
 """Functions of the namespace that are one call of the recording: they use scratch memory, look at
 values, or are C code."""
 

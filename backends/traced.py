@@ -260,11 +260,43 @@ class TracedScalar(Traced):
     base = property(lambda self: None)
 
 
-for _name in (
-    "all any argmax argmin argpartition argsort astype choose clip conj conjugate copy cumprod "
-    "cumsum diagonal dot flatten max mean min prod ravel repeat reshape round searchsorted "
-    "squeeze std sum swapaxes take trace transpose var view"
-).split():
+for _name in [
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argpartition",
+    "argsort",
+    "astype",
+    "choose",
+    "clip",
+    "conj",
+    "conjugate",
+    "copy",
+    "cumprod",
+    "cumsum",
+    "diagonal",
+    "dot",
+    "flatten",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ravel",
+    "repeat",
+    "reshape",
+    "round",
+    "searchsorted",
+    "squeeze",
+    "std",
+    "sum",
+    "swapaxes",
+    "take",
+    "trace",
+    "transpose",
+    "var",
+    "view",
+]:
     setattr(Traced, _name, _method(_name))
 for _name in ("fill", "partition", "put", "sort"):
     setattr(Traced, _name, _in_place_method(_name))

@@ -1,79 +1,24 @@
-"""The programs that are compared, and how a row's forward becomes a step for each of them."""
+"""How a row's forward becomes a step in each of the programs that are compared."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from jax_steps import build_jax
+from programs import Program, ag, hips, hips_numpy, mygrad, torch
+
 if TYPE_CHECKING:
     from rows import Row
-
-Step = Callable[[], Sequence[Any]]
-
-
-def optional(name: str) -> ModuleType | None:
-    """The module, or None where it is not installed."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        return None
-
-
-class MissingModule:
-    """Stands in for a package that is not installed, so that asking it for a name says so."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(f"{self.__name__} is not installed", name=name, obj=self)
-
-
-ag: Any = optional("autograd_gpu") or MissingModule("autograd_gpu")
-for part in ("nn.functional", "optim"):  # works whether or not the package imports them itself
-    optional(f"autograd_gpu.{part}")
-torch: Any = optional("torch")
-mygrad: Any = optional("mygrad")
-hips: Any = optional("autograd")
-hips_numpy: Any = optional("autograd.numpy")
-
-PROGRAMS = {
-    "ours": "autograd_gpu",
-    "numpy": "NumPy by hand",
-    "torch": "PyTorch",
-    "autograd": "autograd",
-    "mygrad": "MyGrad",
-}
-MODULES = {"ours": ag, "numpy": np, "torch": torch, "autograd": hips, "mygrad": mygrad}
-
-
-class Program(NamedTuple):
-    """A step to be timed and the context that it runs in."""
-
-    step: Step
-    context: Callable[[], AbstractContextManager[Any]] = nullcontext
 
 
 def build(row: Row, program: str, data: SimpleNamespace) -> Program:
     """The row's step for a program; it owns `data` and may write into it."""
     return BUILDERS[program](row, data)
-
-
-def host(value: Any) -> np.ndarray:
-    """A NumPy copy of whatever a program's step returned."""
-    if isinstance(value, np.ndarray | np.generic):
-        return np.array(value)
-    if torch is not None and isinstance(value, torch.Tensor):
-        return value.detach().numpy().copy()
-    if mygrad is not None and isinstance(value, mygrad.Tensor):
-        return np.array(value.data)
-    return np.array(getattr(value, "value", value))
 
 
 def by_hand(row: Row, data: SimpleNamespace) -> Program:
@@ -109,10 +54,13 @@ def ours(row: Row, data: SimpleNamespace) -> Program:
     return Program(step)
 
 
-def pytorch(row: Row, data: SimpleNamespace) -> Program:
+def pytorch(
+    row: Row, data: SimpleNamespace, transform: Callable[..., Any] = lambda forward: forward
+) -> Program:
+    """PyTorch's step; `transform` is what is done to the forward first."""
     tensors = _convert(data, torch.from_numpy, integers=torch.from_numpy)
     leaves = [getattr(tensors, name).requires_grad_() for name in row.leaves]
-    run = partial(row.torch, tensors, *leaves)
+    run = partial(transform(row.torch), tensors, *leaves)
     if row.mode == "no_grad":
         return Program(lambda: [run()], torch.no_grad)
     if row.mode == "forward":
@@ -137,6 +85,11 @@ def pytorch(row: Row, data: SimpleNamespace) -> Program:
         return [v.grad for v in leaves]
 
     return Program(step)
+
+
+def torch_compile(row: Row, data: SimpleNamespace) -> Program:
+    torch.compiler.reset()  # what was compiled for other shapes or dtypes would make it general
+    return pytorch(row, data, partial(torch.compile, dynamic=False))
 
 
 def hips_autograd(row: Row, data: SimpleNamespace) -> Program:
@@ -189,6 +142,9 @@ BUILDERS = {
     "ours": ours,
     "numpy": by_hand,
     "torch": pytorch,
+    "torch_compile": torch_compile,
+    "jax": partial(build_jax, jit=True),
+    "jax_eager": partial(build_jax, jit=False),
     "autograd": hips_autograd,
     "mygrad": my_grad,
 }

@@ -9,13 +9,15 @@ from pathlib import Path
 import numpy as np
 
 from harness import Result, summarise
-from peers import MODULES, PROGRAMS, build
+from peers import build
+from programs import MODULES, PROGRAMS
 from rows import Row, make_data
 
 IMPORTS = {
     "ours": "autograd_gpu",
     "numpy": "numpy",
     "torch": "torch",
+    "jax": "jax.numpy",
     "autograd": "autograd.numpy",
     "mygrad": "mygrad",
 }
@@ -30,7 +32,7 @@ print(time.perf_counter() - start)
 def import_times(rounds: int) -> Result:
     """Wall time of `import X` in a new interpreter, X's own imports included."""
     checked: dict[str, Result] = {}
-    for program in PROGRAMS:
+    for program in IMPORTS:
         installed = MODULES[program] is not None and hasattr(MODULES[program], "__file__")
         checked[program] = (
             {"status": "ok"} if installed else {"status": "missing", "reason": "not installed"}

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from harness import Result
-from peers import PROGRAMS
+from programs import PROGRAMS
 
-PACKAGES = ("autograd_gpu", "numpy", "torch", "autograd", "mygrad", "scipy")
+PACKAGES = ("autograd_gpu", "numpy", "torch", "jax", "autograd", "mygrad", "scipy")
 
 
 def machine() -> dict[str, Any]:
@@ -86,6 +86,37 @@ def markdown(reports: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+GROSS = 2.0
+SHORT = 1e-5  # seconds
+
+
+def regressions(reports: list[dict[str, Any]], before: list[dict[str, Any]]) -> list[str]:
+    """The rows whose ratio to NumPy by hand has grown by more than `GROSS`.
+
+    Two machines differ less in that ratio than in any time, and noise does not double it; of ops
+    that NumPy does within microseconds the mean counts.
+    """
+    known = {
+        (report["threads"], row["family"], row["name"]): row["ratios"]["numpy"]
+        for report in before
+        for row in report["results"]
+        if "numpy" in row["ratios"]
+    }
+    found = []
+    for report in reports:
+        for row in report["results"]:
+            old = known.get((report["threads"], row["family"], row["name"]))
+            new = row["ratios"].get("numpy")
+            by_hand = row["programs"].get("numpy", {})
+            if "samples" in by_hand and by_hand["median"] < SHORT:
+                continue
+            if old is not None and new is not None and new > GROSS * old:
+                found.append(
+                    f"{row['family']}: {row['name']}: {significant(new)}, was {significant(old)}"
+                )
+    return found
+
+
 def _title(report: dict[str, Any]) -> str:
     threads = report["threads"]
     return (
@@ -96,14 +127,15 @@ def _title(report: dict[str, Any]) -> str:
 
 def _tables(results: list[Result]) -> Iterable[str]:
     notes: list[str] = []
+    shown = [p for p in PROGRAMS if any(p in result["programs"] for result in results)]
     for family in dict.fromkeys(result["family"] for result in results):
-        header = ["", *PROGRAMS.values()]
+        header = ["", *(PROGRAMS[program] for program in shown)]
         yield from ("", f"### {family}", "")
         yield "| " + " | ".join(header) + " |"
-        yield "|" + "---|" + "---:|" * len(PROGRAMS)
+        yield "|" + "---|" + "---:|" * len(shown)
         for result in results:
             if result["family"] == family:
-                cells = [_cell(result, program, notes) for program in PROGRAMS]
+                cells = [_cell(result, program, notes) for program in shown]
                 yield f"| {result['name']} | {' | '.join(cells)} |"
     if notes:
         yield ""

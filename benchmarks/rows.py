@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+from collections.abc import Mapping
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
 
-from peers import Step
+from programs import Step
 
 Data = SimpleNamespace
 Mode = Literal["step", "forward", "no_grad"]
@@ -25,6 +26,7 @@ class Row:
     leaves: tuple[str, ...]
     mode: Mode = "step"
     optimiser: tuple[Literal["sgd", "adam"], float] | None = None
+    left_out: Mapping[str, str] = MappingProxyType({})  # programs, and why they have no such row
     seconds: float = 0.15  # what one slice of the timing should take
 
     def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
@@ -46,6 +48,9 @@ class Row:
     def formula(self, xp: Any, d: Data, *leaves: Any) -> Any:
         """The forward in NumPy's spelling, which autograd and MyGrad share."""
         raise NotImplementedError
+
+    def jax(self, xp: Any, d: Data, *leaves: Any) -> Any:
+        return self.autograd(xp, d, *leaves)
 
     def autograd(self, xp: Any, d: Data, *leaves: Any) -> Any:
         return self.formula(xp, d, *leaves)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from peers import Step
+from programs import Step
 from rows import Data, Mode, Row, normal
 
 
@@ -15,15 +16,18 @@ class Chain(Row):
 
     family = "chain of 100,000 ops on 16 numbers"
     leaves = ("x", "a", "b")
+    left_out = MappingProxyType(
+        dict.fromkeys(("torch_compile", "jax", "jax_eager"), "100,000 ops take it minutes")
+    )
 
-    def __init__(self, mode: Mode) -> None:
-        self.mode = mode
+    def __init__(self, mode: Mode, steps: int = 50_000) -> None:
+        self.mode, self.steps = mode, steps
         self.name = {"step": "forward and backward", "forward": "recorded forward"}[mode]
 
     def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
         d = Data(x=normal(rng, dtype, 16), b=normal(rng, dtype, 16))
         d.a = (1 + 1e-6 * rng.standard_normal(16)).astype(dtype)
-        d.steps = 100 if small else 50_000
+        d.steps = 100 if small else self.steps
         d.g = normal(rng, dtype, 16)
         return d
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from peers import Step, ag, torch
+from programs import Step, ag, torch
 from rows import Data, Row, normal
 from rows_mlp import log_softmax
 
@@ -34,8 +34,11 @@ class Gelu(Row):
     name, family = "GELU (tanh form), 1,000,000 numbers", "large arrays"
     leaves = ("x",)
 
+    def __init__(self, size: int = 1_000_000) -> None:
+        self.size = size
+
     def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
-        n = 100 if small else 1_000_000
+        n = 100 if small else self.size
         return Data(x=normal(rng, dtype, n), g=normal(rng, dtype, n))
 
     def by_hand(self, d: Data) -> Step:

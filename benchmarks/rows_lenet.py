@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
-from peers import Step, ag, torch
+from programs import Step, ag, torch
 from rows import Data, Row, normal
 from rows_mlp import log_softmax, uniform
 
@@ -134,6 +134,21 @@ class LeNet(Row):
         h = F.max_pool2d(F.relu(F.conv2d(h, w2, b2)), 2)
         h = F.relu(F.linear(h.reshape(-1, 400), w3, b3))
         return F.cross_entropy(F.linear(F.relu(F.linear(h, w4, b4)), w5, b5), d.labels)
+
+    def jax(self, xp: Any, d: Data, *leaves: Any) -> Any:
+        from jax import lax
+
+        w1, b1, w2, b2, w3, b3, w4, b4, w5, b5 = leaves
+
+        def block(x: Any, w: Any, b: Any, padding: int) -> Any:
+            y = lax.conv_general_dilated(x, w, (1, 1), [(padding, padding)] * 2)
+            y = xp.maximum(y + xp.reshape(b, (-1, 1, 1)), 0)
+            return lax.reduce_window(y, -np.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+
+        h = xp.reshape(block(block(d.x, w1, b1, 2), w2, b2, 0), (-1, 400))
+        h = xp.maximum(h @ w3.T + b3, 0)
+        z = log_softmax(xp, xp.maximum(h @ w4.T + b4, 0) @ w5.T + b5)
+        return -xp.mean(z[np.arange(len(d.labels)), d.labels])
 
     def autograd(self, xp: Any, d: Data, *leaves: Any) -> Any:
         from autograd.scipy.signal import convolve

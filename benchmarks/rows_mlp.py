@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from peers import Adam, Step, ag, torch
+from peers import Adam
+from programs import Step, ag, torch
 from rows import Data, Row, normal
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from peers import Step, ag, torch
+from programs import Step, ag, torch
 from rows import Data, Row, normal
 
 

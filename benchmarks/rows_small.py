@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from peers import Step, ag, mygrad, torch
+from programs import Step, ag, mygrad, torch
 from rows import Data, Mode, Row, normal
 
 TITLES = {
@@ -143,6 +144,7 @@ class SmallOp(Row):
     """One operation, in one mode."""
 
     seconds = 0.03
+    left_out = MappingProxyType({"torch_compile": "not compiled: a single op"})
 
     def __init__(self, op: Op, mode: Mode) -> None:
         self.op, self.mode = op, mode

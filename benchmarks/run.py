@@ -1,4 +1,4 @@
-"""Measure autograd_gpu beside NumPy by hand, PyTorch, autograd and MyGrad: see README.md here."""
+"""Measure autograd_gpu beside NumPy by hand, PyTorch, JAX, autograd, MyGrad: see README.md here."""
 
 from __future__ import annotations
 
@@ -32,13 +32,24 @@ def arguments() -> argparse.Namespace:
         "--threads", type=int, nargs="+", default=[1], help="thread counts; each is a run"
     )
     parser.add_argument(
-        "--rows", metavar="PATTERN", default="*", help="part of 'family: row', or a glob for it"
+        "--rows",
+        metavar="PATTERN",
+        nargs="+",
+        default=["*"],
+        help="parts of 'family: row', or globs for it",
     )
+    parser.add_argument("--programs", nargs="+", help="the programs to time; the default is all")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--quick", action="store_true", help="shorter slices, three rounds")
     parser.add_argument("--json", type=Path, metavar="OUT")
     parser.add_argument("--markdown", type=Path, metavar="OUT")
     parser.add_argument("--save", action="store_true", help="write results/DATE-cpu.md and .json")
+    parser.add_argument(
+        "--check",
+        type=Path,
+        metavar="JSON",
+        help="fail if a ratio to NumPy by hand is more than twice the one in this report",
+    )
     parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     return parser.parse_args()
 
@@ -59,8 +70,9 @@ def run_child(options: argparse.Namespace, threads: int) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "report.json"
         command = [sys.executable, __file__, "--child", str(out), "--threads", str(threads)]
-        command += ["--rows", options.rows, "--rounds", str(options.rounds)]
+        command += ["--rows", *options.rows, "--rounds", str(options.rounds)]
         command += ["--quick"] * options.quick
+        command += ["--programs", *options.programs] if options.programs else []
         done = subprocess.run(command, env=environment(threads), check=False)
         if done.returncode:
             sys.exit(done.returncode)
@@ -71,19 +83,21 @@ def measure_all(options: argparse.Namespace) -> dict[str, Any]:
     """The rows asked for, in this process."""
     import harness
     import processes
+    import programs
     import report
-    from peers import torch
 
     (threads,) = options.threads
-    if torch is not None:
-        torch.set_num_threads(threads)
+    if programs.torch is not None:
+        programs.torch.set_num_threads(threads)
+    if options.programs:
+        programs.keep(options.programs)
     rounds, scale = (3, 0.3) if options.quick else (options.rounds, 1.0)
     info = report.machine()
     results = []
 
     def wanted(family: str, name: str) -> bool:
-        pattern = options.rows if any(c in options.rows for c in "*?[") else f"*{options.rows}*"
-        return fnmatch.fnmatch(f"{family}: {name}", pattern)
+        patterns = [p if any(c in p for c in "*?[") else f"*{p}*" for p in options.rows]
+        return any(fnmatch.fnmatch(f"{family}: {name}", pattern) for pattern in patterns)
 
     for row in all_rows():
         in_memory = row.family.startswith("chain") or hasattr(row, "minimum")
@@ -143,6 +157,12 @@ def main() -> None:
     states = [s for r in reports for row in r["results"] for s in row["programs"].values()]
     if any(state["status"] == "failed" for state in states):
         sys.exit("programs failed: see the notes under the table")
+    if options.check:
+        from report import regressions
+
+        found = regressions(reports, json.loads(options.check.read_text()))
+        if found:
+            sys.exit("slower than before, against NumPy by hand:\n" + "\n".join(found))
 
 
 if __name__ == "__main__":

@@ -19,3 +19,7 @@ bin=$venv/bin
 "$bin/lint-imports"
 "$bin/python" -m pytest -n 2 "$@"
 [ -n "$emulated" ] || "$bin/python" -m pytest -n 2 --cupy-on-cpu -k cupy "$@"
+# Speed beside NumPy by hand: fails where a ratio has doubled since the newest report.
+"$bin/python" benchmarks/run.py --quick --programs ours numpy \
+    --rows "*forward and backward*" training large products networks \
+    --check "$(find benchmarks/results -name '*-cpu.json' | sort | tail -1)"

@@ -8,7 +8,6 @@ import pytest
 
 import autograd_gpu as ag
 from autograd_gpu.backend import BackendError, load_backend
-from autograd_gpu.operands import explain
 
 
 @pytest.fixture
@@ -157,7 +156,7 @@ def test_out_of_memory_in_a_backward_on_cupy(cp, small_pool):
     assert used <= 2 * 240_128, "the failed graph is freed"
 
 
-# --- streams and devices -------------------------------------------------------------------------
+# --- streams -------------------------------------------------------------------------------------
 
 
 def test_the_callers_stream_is_used_on_cupy(cp, monkeypatch):
@@ -207,30 +206,6 @@ def test_kernels_go_to_the_callers_stream_on_cupy(cp, counting):
 def cp_ones_like(x):
     # not a new array: an upload is not allowed in a capture
     return x.value
-
-
-def test_mixed_devices_are_named():
-    # stands in for two GPUs, which the emulation does not have
-    backend = types.SimpleNamespace(name="cupy")
-
-    class OnDevice(np.ndarray):
-        number = 0
-
-        @property
-        def device(self):
-            return f"<CUDA Device {self.number}>"
-
-    from autograd_gpu import backend as module
-
-    module.BACKENDS[OnDevice] = backend
-    try:
-        a, b = (np.ones(2).view(OnDevice) for _ in range(2))
-        b.number = 1
-        error = ValueError("Array device must be same as the current device")
-        with pytest.raises(TypeError, match="Device 0>, <CUDA Device 1>"):
-            explain(error, "add", ("a", "b"), (a, b), {})
-    finally:
-        del module.BACKENDS[OnDevice]
 
 
 # --- what is missing or does not fit -------------------------------------------------------------

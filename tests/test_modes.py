@@ -238,3 +238,66 @@ def test_a_backward_leaves_the_mode_alone():
         y.backward()
         assert not ag.is_grad_enabled()
     assert ag.is_grad_enabled()
+
+
+@pytest.mark.parametrize(
+    "guard", [ag.no_grad, ag.enable_grad, ag.detect_anomaly, ag.nan_safe, ag.autocast]
+)
+def test_guards_decorate_without_parentheses(guard):
+    @guard
+    def bare(v):
+        """Squares."""
+        return guard.mode.get(), v * v
+
+    @guard()
+    def called(v):
+        return guard.mode.get(), v * v
+
+    before = guard.mode.get()
+    v = ag.Variable(3.0, requires_grad=True)
+    (mode, y), (same, z) = bare(v), called(v)
+    assert mode == same == guard().value
+    assert y.requires_grad == z.requires_grad == (guard is not ag.no_grad)
+    assert guard.mode.get() == before
+    assert (bare.__name__, bare.__doc__) == ("bare", "Squares.")
+
+
+def test_a_bare_guard_decorates_generators_too():
+    @ag.no_grad
+    def steps():
+        yield ag.is_grad_enabled()
+
+    assert list(steps()) == [False]
+
+
+@pytest.mark.parametrize("guard", [ag.set_grad_enabled, ag.use_backend])
+def test_guards_that_need_an_argument_say_so(guard):
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+
+        @guard
+        def f():
+            pass
+
+
+def test_a_class_is_not_decorated():
+    with pytest.raises(TypeError, match="no_grad decorates functions, not <class"):
+
+        @ag.no_grad()
+        class C:
+            pass
+
+
+def test_use_backend_decorates_and_restores_after_an_error():
+    @ag.use_backend("numpy")
+    def f(fail):
+        if fail:
+            raise KeyError(ag.get_backend())
+        return ag.get_backend()
+
+    before = ag.get_backend()
+    assert f(False) == "numpy"
+    with pytest.raises(KeyError, match="numpy"):
+        f(True)
+    assert ag.get_backend() == before
+    with pytest.raises(ValueError, match="no backend|unknown|not"):
+        ag.use_backend("nope")

@@ -13,6 +13,7 @@ from autograd_gpu.nn.functional.arguments import as_raw, backend_near
 from autograd_gpu.nn.layers import Dropout, Linear, empty
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.nn.normalization import LayerNorm
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
@@ -161,6 +162,7 @@ class MultiheadAttention(Module):
         )
         return q, k, v
 
+    @on_its_device
     def _mask(self, q: Variable, k: Variable, padding: Any, attn: Any) -> Any:
         """What `scaled_dot_product_attention` takes: True where a query may look, or numbers."""
         n, heads, length, s = (*q.shape[:3], k.shape[2])

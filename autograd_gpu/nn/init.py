@@ -9,6 +9,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import backend_of, load_backend
+from autograd_gpu.placement import beside
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -73,7 +74,7 @@ def trunc_normal_(
 
 def constant_(x: Variable, value: float) -> Variable:
     """`value` everywhere."""
-    x.value = backend_of(x.value).xp.full_like(x.value, value)
+    x.value = beside(x.value).xp.full_like(x.value, value)
     return x
 
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu import ops
 from autograd_gpu.backend import backend_of, find_backend
+from autograd_gpu.placement import copied
 from autograd_gpu.recorder import recorder
 from autograd_gpu.values import as_value
 from autograd_gpu.variable import RemovableHandle, Variable
@@ -271,7 +272,7 @@ class Module:
 
         `save(path, module.state_dict())` writes them into a file.
         """
-        return OrderedDict((name, _array(x).copy()) for name, x in self._state())
+        return OrderedDict((name, copied(_array(x))) for name, x in self._state())
 
     def _state(self) -> Iterator[tuple[str, Any]]:
         for path, module in self.named_modules():

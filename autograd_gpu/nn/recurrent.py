@@ -6,16 +6,16 @@ import math
 from typing import Any, ClassVar
 
 from autograd_gpu import ops
-from autograd_gpu.backend import backend_of
 from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.placement import beside
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
 
 def _zeros(like: Variable, *shape: int) -> Variable:
-    return Variable(backend_of(like.value).xp.zeros(shape, dtype=like.dtype))
+    return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
 def _layer(

@@ -36,6 +36,12 @@ from autograd_gpu.ops.arithmetic import (
     modf as modf,
     real_if_close as real_if_close,
 )
+from autograd_gpu.ops.averages import (
+    average as average,
+    corrcoef as corrcoef,
+    cov as cov,
+    ptp as ptp,
+)
 from autograd_gpu.ops.bessel import (
     exp1 as exp1,
     expi as expi,
@@ -51,18 +57,11 @@ from autograd_gpu.ops.bessel import (
     y1 as y1,
 )
 from autograd_gpu.ops.calculus import (
-    convolve as convolve,
-    convolve_part as convolve_part,
-    correlate as correlate,
     cumulative_trapezoid as cumulative_trapezoid,
     diff as diff,
     ediff1d as ediff1d,
     gradient as gradient,
-    interp as interp,
-    polyval as polyval,
     trapezoid as trapezoid,
-    unwrap as unwrap,
-    vander as vander,
 )
 from autograd_gpu.ops.casts import (
     astype as astype,
@@ -190,23 +189,21 @@ from autograd_gpu.ops.gammas import (
     rgamma as rgamma,
     zeta as zeta,
 )
+from autograd_gpu.ops.histograms import (
+    bincount as bincount,
+    digitize as digitize,
+    histogram as histogram,
+)
 from autograd_gpu.ops.indexing import (
-    argsort as argsort,
     getitem as getitem,
-    nonzero as nonzero,
-    put_along_axis as put_along_axis,
     scatter_add as scatter_add,
-    searchsorted as searchsorted,
     set_at as set_at,
-    sort as sort,
-    take as take,
-    take_along_axis as take_along_axis,
-    unique_all as unique_all,
-    unique_counts as unique_counts,
-    unique_inverse as unique_inverse,
-    unique_values as unique_values,
 )
 from autograd_gpu.ops.inplace import inplace as inplace, setitem as setitem
+from autograd_gpu.ops.interpolation import (
+    interp as interp,
+    unwrap as unwrap,
+)
 from autograd_gpu.ops.joining import (
     concat as concat,
     pad as pad,
@@ -240,7 +237,29 @@ from autograd_gpu.ops.matrices import (
     trace as trace,
     vdot as vdot,
 )
+from autograd_gpu.ops.nan_reductions import (
+    nanargmax as nanargmax,
+    nanargmin as nanargmin,
+    nancumprod as nancumprod,
+    nancumsum as nancumsum,
+    nanmax as nanmax,
+    nanmean as nanmean,
+    nanmin as nanmin,
+    nanprod as nanprod,
+    nanstd as nanstd,
+    nansum as nansum,
+    nanvar as nanvar,
+)
 from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
+from autograd_gpu.ops.partial_order import (
+    argpartition as argpartition,
+    partition as partition,
+    topk as topk,
+)
+from autograd_gpu.ops.polynomials import (
+    polyval as polyval,
+    vander as vander,
+)
 from autograd_gpu.ops.pooling import (
     max_pool as max_pool,
     max_pool_gather as max_pool_gather,
@@ -256,6 +275,14 @@ from autograd_gpu.ops.powers import (
     reciprocal as reciprocal,
     sqrt as sqrt,
     square as square,
+)
+from autograd_gpu.ops.quantiles import (
+    median as median,
+    nanmedian as nanmedian,
+    nanpercentile as nanpercentile,
+    nanquantile as nanquantile,
+    percentile as percentile,
+    quantile as quantile,
 )
 from autograd_gpu.ops.recurrent import recurrence as recurrence
 from autograd_gpu.ops.reductions import (
@@ -307,6 +334,16 @@ from autograd_gpu.ops.softmax import (
     logsumexp as logsumexp,
     softmax as softmax,
 )
+from autograd_gpu.ops.sorting import (
+    argsort as argsort,
+    nonzero as nonzero,
+    searchsorted as searchsorted,
+    sort as sort,
+    unique_all as unique_all,
+    unique_counts as unique_counts,
+    unique_inverse as unique_inverse,
+    unique_values as unique_values,
+)
 from autograd_gpu.ops.special import (
     entr as entr,
     erf as erf,
@@ -341,34 +378,10 @@ from autograd_gpu.ops.stacking import (
     vsplit as vsplit,
     vstack as vstack,
 )
-from autograd_gpu.ops.statistics import (
-    argpartition as argpartition,
-    average as average,
-    bincount as bincount,
-    corrcoef as corrcoef,
-    cov as cov,
-    digitize as digitize,
-    histogram as histogram,
-    median as median,
-    nanargmax as nanargmax,
-    nanargmin as nanargmin,
-    nancumprod as nancumprod,
-    nancumsum as nancumsum,
-    nanmax as nanmax,
-    nanmean as nanmean,
-    nanmedian as nanmedian,
-    nanmin as nanmin,
-    nanpercentile as nanpercentile,
-    nanprod as nanprod,
-    nanquantile as nanquantile,
-    nanstd as nanstd,
-    nansum as nansum,
-    nanvar as nanvar,
-    partition as partition,
-    percentile as percentile,
-    ptp as ptp,
-    quantile as quantile,
-    topk as topk,
+from autograd_gpu.ops.taking import (
+    put_along_axis as put_along_axis,
+    take as take,
+    take_along_axis as take_along_axis,
 )
 from autograd_gpu.ops.trigonometry import (
     acos as acos,
@@ -386,6 +399,11 @@ from autograd_gpu.ops.trigonometry import (
     sinh as sinh,
     tan as tan,
     tanh as tanh,
+)
+from autograd_gpu.ops.vector_convolution import (
+    convolve as convolve,
+    convolve_part as convolve_part,
+    correlate as correlate,
 )
 from autograd_gpu.variable import Variable
 

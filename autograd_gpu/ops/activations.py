@@ -10,11 +10,11 @@ from autograd_gpu.ops.exponentials import require_real, sigmoid, softplus
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import blockwise, call
 from autograd_gpu.ops.selection import clip
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda xp, g, y: xp.masked(g, y > 0))
+@elementwise(x=lambda xp, g, y: xp.masked(g, y > 0))
 def relu(xp: Namespace, x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0.
 
@@ -28,7 +28,7 @@ def _leaky_relu(xp: Namespace, g: Any, x: Any, negative_slope: float) -> Any:
     return xp.masked(g, x > 0) + xp.masked(g * negative_slope, x <= 0)
 
 
-@primitive(x=_leaky_relu)
+@elementwise(x=_leaky_relu)
 def leaky_relu(xp: Namespace, x: Array, *, negative_slope: float = 0.01) -> Array:
     """x where it is positive, else x * negative_slope; the gradient at 0 is negative_slope."""
     other = x * negative_slope
@@ -39,7 +39,7 @@ def _elu(xp: Namespace, g: Any, y: Any, alpha: float) -> Any:
     return xp.masked(g, y > 0) + xp.masked(g * (xp.minimum(y, 0) + alpha), y <= 0)
 
 
-@primitive(x=_elu)
+@elementwise(x=_elu)
 def elu(xp: Namespace, x: Array, *, alpha: float = 1.0) -> Array:
     """x where it is positive, else alpha * (exp(x) - 1); the gradient at 0 is alpha.
 
@@ -82,7 +82,7 @@ def silu_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * xp.conj(s * (1 + x * (1 - s)))
 
 
-@primitive(x=silu_gradient)
+@elementwise(x=silu_gradient)
 def silu(xp: Namespace, x: Array) -> Array:
     """x * sigmoid(x)."""
     return silu_value(xp, x)
@@ -99,7 +99,7 @@ def mish_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * (t + x * call(xp, sigmoid, x) * (1 - t * t))
 
 
-@primitive(x=mish_gradient)
+@elementwise(x=mish_gradient)
 def mish(xp: Namespace, x: Array) -> Array:
     """x * tanh(softplus(x)) of real x."""
     require_real(x)
@@ -132,7 +132,7 @@ def gelu_erf_value(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, gelu, x)
 
 
-@primitive(x=gelu_erf_gradient)
+@elementwise(x=gelu_erf_gradient)
 def gelu_erf(xp: Namespace, x: Array) -> Array:
     """x times the normal distribution function of x."""
     return gelu_erf_value(xp, x)
@@ -166,7 +166,7 @@ def _slope(xp: Namespace, x: Array) -> Array:
     return t
 
 
-@primitive(x=gelu_tanh_bend)
+@elementwise(x=gelu_tanh_bend)
 def gelu_tanh_slope(xp: Namespace, x: Array) -> Array:
     """The derivative of gelu_tanh."""
     return blockwise(xp, lambda x: _slope(xp, x), x)
@@ -197,7 +197,7 @@ def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
     return blockwise(xp, gelu, x)
 
 
-@primitive(x=gelu_tanh_gradient)
+@elementwise(x=gelu_tanh_gradient)
 def gelu_tanh(xp: Namespace, x: Array) -> Array:
     """GELU with tanh in place of erf."""
     return gelu_tanh_value(xp, x)

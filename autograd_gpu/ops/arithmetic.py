@@ -13,11 +13,11 @@ from autograd_gpu.ops.elementwise import trunc
 from autograd_gpu.ops.exponentials import logaddexp
 from autograd_gpu.ops.powers import power
 from autograd_gpu.ops.selection import maximum, minimum, where
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
 
 
-@primitive(
+@elementwise(
     a=lambda g: g,
     b=lambda xp, g, a, b: -g * xp.trunc(a / b),
 )
@@ -30,7 +30,7 @@ def fmod(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.fmod(a, b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g: xp.zeros_like(g),
     b=lambda g, a: g * (a == 0),
 )

@@ -10,7 +10,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 
 TERMS = 24
 NEAR = 3.0
@@ -39,7 +39,7 @@ def _j_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
     return g * -(x * call(xp, j_quotient, x, order=order + 1))
 
 
-@primitive(x=_j_slope)
+@elementwise(x=_j_slope)
 def j_quotient(xp: Namespace, x: Array, *, order: int) -> Array:
     """J(x) / x ** order for the Bessel function J of the first kind of that order, from 1 on."""
     return _quotient(xp, x, xp.special.j0(x), xp.special.j1(x), order, -1)
@@ -49,49 +49,49 @@ def _i_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
     return g * (x * call(xp, i_quotient, x, order=order + 1))
 
 
-@primitive(x=_i_slope)
+@elementwise(x=_i_slope)
 def i_quotient(xp: Namespace, x: Array, *, order: int) -> Array:
     """I(x) / x ** order for the modified Bessel function I of that order, from 1 on."""
     return _quotient(xp, x, xp.special.i0(x), xp.special.i1(x), order, 1)
 
 
-@primitive(x=lambda xp, g, x: g * -call(xp, j1, x))
+@elementwise(x=lambda xp, g, x: g * -call(xp, j1, x))
 def j0(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the first kind of order 0."""
     return xp.special.j0(x)
 
 
-@primitive(x=lambda xp, g, x: g * (call(xp, j0, x) - call(xp, j_quotient, x, order=1)))
+@elementwise(x=lambda xp, g, x: g * (call(xp, j0, x) - call(xp, j_quotient, x, order=1)))
 def j1(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the first kind of order 1."""
     return xp.special.j1(x)
 
 
-@primitive(x=lambda xp, g, x: g * -call(xp, y1, x))
+@elementwise(x=lambda xp, g, x: g * -call(xp, y1, x))
 def y0(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the second kind of order 0, for x > 0."""
     return xp.special.y0(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * (call(xp, y0, x) - y / x))
+@elementwise(x=lambda xp, g, x, y: g * (call(xp, y0, x) - y / x))
 def y1(xp: Namespace, x: Array) -> Array:
     """The Bessel function of the second kind of order 1, for x > 0."""
     return xp.special.y1(x)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, i1, x))
+@elementwise(x=lambda xp, g, x: g * call(xp, i1, x))
 def i0(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind of order 0."""
     return xp.special.i0(x)
 
 
-@primitive(x=lambda xp, g, x: g * (call(xp, i0, x) - call(xp, i_quotient, x, order=1)))
+@elementwise(x=lambda xp, g, x: g * (call(xp, i0, x) - call(xp, i_quotient, x, order=1)))
 def i1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1."""
     return xp.special.i1(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * (call(xp, i1e, x) - xp.sign(x) * y))
+@elementwise(x=lambda xp, g, x, y: g * (call(xp, i1e, x) - xp.sign(x) * y))
 def i0e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i0(x); the gradient at 0 is 0."""
     return xp.special.i0e(x)
@@ -106,31 +106,31 @@ def _i1e(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     return g * (call(xp, i0e, x) - xp.sign(x) * y - quotient)
 
 
-@primitive(x=_i1e)
+@elementwise(x=_i1e)
 def i1e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i1(x)."""
     return xp.special.i1e(x)
 
 
-@primitive(x=lambda xp, g, x: g * -call(xp, k1, x))
+@elementwise(x=lambda xp, g, x: g * -call(xp, k1, x))
 def k0(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the second kind of order 0, for x > 0."""
     return xp.special.k0(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * -(call(xp, k0, x) + y / x))
+@elementwise(x=lambda xp, g, x, y: g * -(call(xp, k0, x) + y / x))
 def k1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the second kind of order 1, for x > 0."""
     return xp.special.k1(x)
 
 
-@primitive(x=lambda xp, g, x: g * -(xp.exp(-x) / x))
+@elementwise(x=lambda xp, g, x: g * -(xp.exp(-x) / x))
 def exp1(xp: Namespace, x: Array) -> Array:
     """The exponential integral E1, for x > 0."""
     return xp.special.exp1(x)
 
 
-@primitive(x=lambda xp, g, x: g * (xp.exp(x) / x))
+@elementwise(x=lambda xp, g, x: g * (xp.exp(x) / x))
 def expi(xp: Namespace, x: Array) -> Array:
     """The exponential integral Ei."""
     return xp.special.expi(x)

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMES, Array, Namespace, backend_of, load_backend
+from autograd_gpu.backend import (
+    BACKENDS,
+    NAMES,
+    SEVERAL_DEVICES,
+    Array,
+    Namespace,
+    backend_of,
+    load_backend,
+)
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, edges_of, make_result
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda g: g)
+@primitive(x=lambda g: g, tangent=lambda t: t)
 def astype_(xp: Namespace, x: Array, *, dtype: Any, copy: bool = False) -> Array:
     """`astype`; the engine casts the gradient back."""
     return x.astype(dtype, copy=copy)
@@ -68,8 +76,11 @@ def to(x: Variable, target: Any) -> Variable:
         return x if x.value.dtype == target else astype(x, target)
     name, device = place
     backend = backend_of(x.value)
-    if backend.name == name and (device is None or device == x.device):
-        return x
+    if backend.name == name:
+        if device is None and backend in SEVERAL_DEVICES:
+            device = _cuda_device(str(backend.current_device()))
+        if device is None or device == x.device:
+            return x
     return _transferred(x, name, device)
 
 
@@ -129,5 +140,8 @@ def _transferred(x: Variable, name: str, device: Any) -> Variable:
 
 
 def _moved(value: Array, name: str, device: Any) -> Array:
-    """A copy of `value` on that backend and device, by way of the host."""
+    """A copy of `value` on that backend and device, by way of the host between backends."""
+    backend = backend_of(value)
+    if backend.name == name and device is not None:
+        return backend.to_device(value, device)
     return load_backend(name).from_host(backend_of(value).to_host(value), device)

@@ -9,11 +9,18 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
 from autograd_gpu.ops.comparisons import isclose, isnan
-from autograd_gpu.ops.indexing import normal_index, scatter_add, take, take_along_axis
+from autograd_gpu.ops.indexing import (
+    normal_index,
+    scatter_add,
+)
 from autograd_gpu.ops.joining import stack
 from autograd_gpu.ops.reductions import all_
 from autograd_gpu.ops.selection import where
 from autograd_gpu.ops.shape import broadcast_arrays, broadcast_to, expand_dims, ravel
+from autograd_gpu.ops.taking import (
+    take,
+    take_along_axis,
+)
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 

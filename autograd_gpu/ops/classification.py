@@ -121,7 +121,7 @@ def _masked_softmax(xp: Namespace, g: Any, y: Any) -> Any:
     return y * (g - xp.sum(g * y, axis=-1, keepdims=True))
 
 
-@primitive(cast="widened", x=_masked_softmax)
+@primitive(cast="widened", x=_masked_softmax, tangent="elementwise")
 def masked_softmax(xp: Namespace, x: Array, mask: Array) -> Array:
     """softmax over the last axis, of the elements where `mask` is True; the others are 0.
 

@@ -9,11 +9,11 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, Array, Namespace, find_backend
 from autograd_gpu.ops.trigonometry import atan2
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda g: g)
+@elementwise(x=lambda g: g)
 def real(xp: Namespace, x: Array) -> Array:
     """The real part.
 
@@ -25,13 +25,13 @@ def real(xp: Namespace, x: Array) -> Array:
     return xp.real(x)
 
 
-@primitive(x=lambda g: g * 1j)
+@elementwise(x=lambda g: g * 1j)
 def imag(xp: Namespace, x: Array) -> Array:
     """The imaginary part."""
     return xp.imag(x)
 
 
-@primitive(x=lambda xp, g: xp.conj(g))
+@elementwise(x=lambda xp, g: xp.conj(g))
 def conj_(xp: Namespace, x: Array) -> Array:
     """The complex conjugate."""
     return xp.conj(x)

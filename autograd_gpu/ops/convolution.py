@@ -21,6 +21,10 @@ def _grad_bias(xp: Namespace, g: Any) -> Any:
     return xp.sum(g, axis=(0, *range(2, g.ndim)))
 
 
+def _bias_tangent(t: Any, y_shape: Size) -> Any:
+    return t.reshape((-1, *[1] * (len(y_shape) - 2)))
+
+
 @primitive(
     cast="narrowed",
     x=lambda xp, g, weight, x_shape, stride, padding, dilation, groups: xp.conv_input(
@@ -32,6 +36,7 @@ def _grad_bias(xp: Namespace, g: Any) -> Any:
         groups=groups,
     ),
     bias=_grad_bias,
+    tangent={"x": "linear", "weight": "linear", "bias": _bias_tangent},
 )  # fmt: skip
 def conv(
     xp: Namespace,
@@ -61,6 +66,16 @@ def conv(
             dilation=dilation, groups=groups,
         )
     ),
+    tangent={
+        "gradient": lambda xp, t, weight, y_shape, stride, padding, dilation, groups: xp.conv_input(
+            t, weight, size=y_shape[2:], stride=stride, padding=padding, dilation=dilation,
+            groups=groups,
+        ),
+        "weight": lambda xp, t, gradient, y_shape, stride, padding, dilation, groups: xp.conv_input(
+            gradient, t, size=y_shape[2:], stride=stride, padding=padding, dilation=dilation,
+            groups=groups,
+        ),
+    },
 )  # fmt: skip
 def conv_input(
     xp: Namespace,
@@ -88,6 +103,16 @@ def conv_input(
     gradient=lambda xp, g, x, stride, padding, dilation, groups: xp.conv(
         xp.conj(x), g, stride=stride, padding=padding, dilation=dilation, groups=groups
     ),
+    tangent={
+        "x": lambda xp, t, gradient, y_shape, stride, padding, dilation, groups: xp.conv_weight(
+            t, gradient, size=y_shape[2:], stride=stride, padding=padding, dilation=dilation,
+            groups=groups,
+        ),
+        "gradient": lambda xp, t, x, y_shape, stride, padding, dilation, groups: xp.conv_weight(
+            x, t, size=y_shape[2:], stride=stride, padding=padding, dilation=dilation,
+            groups=groups,
+        ),
+    },
 )  # fmt: skip
 def conv_weight(
     xp: Namespace,

@@ -7,9 +7,10 @@ floating-point numbers get the default dtype.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any
 
-from autograd_gpu import ops
+from autograd_gpu import ops, placement
 from autograd_gpu.backend import (
     Array,
     Backend,
@@ -18,7 +19,9 @@ from autograd_gpu.backend import (
     current_backend,
     load_backend,
 )
+from autograd_gpu.ops.arguments import beside
 from autograd_gpu.ops.casts import placed
+from autograd_gpu.placement import copied, on_its_device
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import as_value, get_default_dtype
 from autograd_gpu.variable import Variable
@@ -41,7 +44,8 @@ def _default(*numbers: Any) -> str:
 def _make(name: str, *arguments: Any, device: Any, **keywords: Any) -> Variable:
     """The new array that a function of the backend makes on `device`, or on the current one."""
     backend, device = _at(device, None)
-    return Variable(getattr(backend.xp, name)(*arguments, device=device, **keywords))
+    with device or nullcontext():  # array_api_compat's own functions leave a CUDA device out
+        return Variable(getattr(backend.xp, name)(*arguments, **keywords))
 
 
 def _at(device: Any, default: Backend | None) -> tuple[Backend, Any]:
@@ -91,10 +95,13 @@ def full(shape: Shape, fill_value: Any, *, dtype: Any = None, device: Any = None
 def _like(name: str, x: Any, dtype: Any, device: Any, *fill: Any) -> Variable:
     value = x.value if isinstance(x, Variable) else as_value(x)
     backend = backend_of(value)
+    if device is None:
+        return Variable(getattr(placement.beside(value).xp, name)(value, *fill, dtype=dtype))
     chosen, device = _at(device, backend)
-    if chosen is not backend:
-        value = chosen.xp.empty(value.shape, dtype=value.dtype, device=device)
-    return Variable(getattr(chosen.xp, name)(value, *fill, dtype=dtype, device=device))
+    with device or nullcontext():
+        if chosen is not backend or device is not None:
+            value = chosen.xp.empty(value.shape, dtype=value.dtype)
+        return Variable(getattr(chosen.xp, name)(value, *fill, dtype=dtype))
 
 
 def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Variable:
@@ -161,6 +168,7 @@ def linspace(
     return _make("linspace", start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
 
 
+@on_its_device
 def _linspace(start: Any, stop: Any, num: int, dtype: Any, endpoint: bool) -> Variable:
     """`linspace` between Variables, along a new first axis, as NumPy has it."""
     ends = ops.stack(ops.broadcast_arrays(start, stop))
@@ -198,12 +206,12 @@ def asarray(
     >>> asarray([v, v]).requires_grad
     True
     """
-    if copy is False and not hasattr(obj, "dtype"):
+    if copy is False and isinstance(obj, (bool, int, float, complex, list, tuple, range)):
         raise ValueError(f"asarray: {type(obj).__name__} can't become an array without a copy")
     if isinstance(obj, Variable):
         x = obj
-    elif isinstance(obj, (list, tuple)) and _tracks(obj):
-        x = ops.stack([asarray(item) for item in obj])
+    elif isinstance(obj, (list, tuple)) and (tracked := _tracked(obj)) is not None:
+        x = _stacked(obj, tracked)
     else:
         x = Variable(obj, dtype=dtype)
     if dtype is not None and x.dtype != dtype:
@@ -215,14 +223,25 @@ def asarray(
         raise ValueError("asarray: another dtype or device needs a copy, which copy=False forbids")
     if not copy or not same:
         return x
-    return Variable(x.value.copy()) if x.dtype.kind == "b" else ops.positive(x)
+    return Variable(copied(x.value)) if x.dtype.kind == "b" else ops.positive(x)
 
 
-def _tracks(items: Any) -> bool:
-    """Whether a Variable in nested lists requires a gradient."""
-    return any(
-        x.requires_grad if isinstance(x, Variable) else isinstance(x, (list, tuple)) and _tracks(x)
-        for x in items
+def _tracked(items: Any) -> Variable | None:
+    """The first Variable in nested lists that requires a gradient."""
+    for x in items:
+        found = _tracked(x) if isinstance(x, (list, tuple)) else x
+        if isinstance(found, Variable) and found.requires_grad:
+            return found
+    return None
+
+
+def _stacked(items: Any, tracked: Variable) -> Variable:
+    """Nested lists as one Variable; Python numbers take part in its dtype weakly."""
+    return ops.stack(
+        [
+            _stacked(x, tracked) if isinstance(x, (list, tuple)) else beside(tracked, x)
+            for x in items
+        ]
     )
 
 
@@ -241,13 +260,13 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> V
     return asarray(xp.from_dlpack(x), device=device, copy=copy)
 
 
-@primitive(x=lambda xp, g, k: xp.tril(g, k=k))
+@primitive(x=lambda xp, g, k: xp.tril(g, k=k), tangent="linear")
 def tril(xp: Namespace, x: Array, *, k: int = 0) -> Array:
     """The lower triangles of matrices, up to diagonal k; zeros elsewhere."""
     return xp.tril(x, k=k)
 
 
-@primitive(x=lambda xp, g, k: xp.triu(g, k=k))
+@primitive(x=lambda xp, g, k: xp.triu(g, k=k), tangent="linear")
 def triu(xp: Namespace, x: Array, *, k: int = 0) -> Array:
     """The upper triangles of matrices, from diagonal k on; zeros elsewhere."""
     return xp.triu(x, k=k)

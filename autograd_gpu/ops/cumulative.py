@@ -7,10 +7,10 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import axis_of, variable
 from autograd_gpu.ops.exponentials import logaddexp
-from autograd_gpu.ops.indexing import take_along_axis
 from autograd_gpu.ops.joining import concat
 from autograd_gpu.ops.reductions import wide
 from autograd_gpu.ops.shape import moveaxis
+from autograd_gpu.ops.taking import take_along_axis
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -34,7 +34,7 @@ def _cumulative_sum(xp: Namespace, g: Any, axis: int | None, include_initial: bo
     return xp.flip(xp.cumulative_sum(xp.flip(g, axis=axis), axis=axis), axis=axis)
 
 
-@primitive(x=_cumulative_sum)
+@primitive(x=_cumulative_sum, tangent="linear")
 def cumulative_sum(
     xp: Namespace,
     x: Array,

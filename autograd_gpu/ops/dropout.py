@@ -28,7 +28,7 @@ def _dropout(
     return y
 
 
-@primitive(aux=True, x=_dropout)
+@primitive(aux=True, x=_dropout, tangent="elementwise")
 def dropout(
     xp: Namespace, x: Array, *, mask_shape: tuple[int, ...] | None, p: float, seed: int, offset: int
 ) -> tuple[Array, Array]:

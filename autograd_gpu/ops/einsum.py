@@ -15,6 +15,7 @@ from typing import Any
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.indexing import getitem_
 from autograd_gpu.ops.shape import broadcast_to, permute_dims, reshape
+from autograd_gpu.placement import beside
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -112,6 +113,7 @@ def _product(xp: Namespace, a: Any, b: Any, la: str, lb: str, out: str) -> Any:
 @primitive(
     a=lambda xp, g, b, la, lb, out: _product(xp, g, xp.conj(b), out, lb, la),
     b=lambda xp, g, a, la, lb, out: _product(xp, g, xp.conj(a), out, la, lb),
+    tangent="linear",
 )
 def einsum_(xp: Namespace, a: Array, b: Array, *, la: str, lb: str, out: str) -> Array:
     """The contraction of two operands, every label of which is in two of `la`, `lb` and `out`."""
@@ -276,7 +278,7 @@ def _sizes(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str,
 
 def _diagonal(x: Variable, term: str) -> Variable:
     """The elements at which axes with one label have one index, this axis once."""
-    xp = NAMESPACES[x.value.__class__]
+    xp = beside(x.value).xp
     labels = "".join(dict.fromkeys(term))
     shape = x.value.shape
     index: list[Any] = []

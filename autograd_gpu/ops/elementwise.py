@@ -6,7 +6,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.comparisons import equal
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
 
 
@@ -14,7 +14,7 @@ def _no_gradient(xp: Namespace, g: Any) -> Any:
     return xp.zeros_like(g)
 
 
-@primitive(a=lambda g: g, b=lambda g: g)
+@elementwise(a=lambda g: g, b=lambda g: g)
 def add(xp: Namespace, a: Array, b: Array) -> Array:
     """Elementwise sum, broadcasting.
 
@@ -24,13 +24,13 @@ def add(xp: Namespace, a: Array, b: Array) -> Array:
     return a + b
 
 
-@primitive(a=lambda g: g, b=lambda g: -g)
+@elementwise(a=lambda g: g, b=lambda g: -g)
 def subtract(xp: Namespace, a: Array, b: Array) -> Array:
     """Elementwise difference, broadcasting."""
     return a - b
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, b: g * xp.conj(b),
     b=lambda xp, g, a: g * xp.conj(a),
 )
@@ -39,7 +39,7 @@ def multiply(xp: Namespace, a: Array, b: Array) -> Array:
     return a * b
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, b: g / xp.conj(b),
     b=lambda xp, g, y, b: g * xp.conj(y / -b),
 )
@@ -52,7 +52,7 @@ def divide(xp: Namespace, a: Array, b: Array) -> Array:
     return a / b
 
 
-@primitive(
+@elementwise(
     a=lambda g: g,
     b=lambda xp, g, a, b: -g * xp.floor_divide(a, b),
 )
@@ -67,25 +67,25 @@ def floor_divide(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.floor_divide(a, b)
 
 
-@primitive(x=lambda g: -g)
+@elementwise(x=lambda g: -g)
 def negative(xp: Namespace, x: Array) -> Array:
     """-x."""
     return -x
 
 
-@primitive(x=lambda g: g)
+@elementwise(x=lambda g: g)
 def positive(xp: Namespace, x: Array) -> Array:
     """A copy of x."""
     return xp.positive(x)
 
 
-@primitive(x=lambda xp, g, x: g * xp.sign(x))
+@elementwise(x=lambda xp, g, x: g * xp.sign(x))
 def abs_(xp: Namespace, x: Array) -> Array:
     """Absolute value, of complex numbers the modulus.  The gradient at 0 is 0."""
     return xp.abs(x)
 
 
-@primitive(x=_no_gradient)
+@elementwise(x=_no_gradient)
 def real_sign(xp: Namespace, x: Array) -> Array:
     """-1, 0 or 1 for real x; the gradient is 0."""
     return xp.sign(x)
@@ -103,25 +103,25 @@ def sign(x: Any, /) -> Variable:
     return divide(x, add(modulus, equal(modulus, 0)))
 
 
-@primitive(x=_no_gradient)
+@elementwise(x=_no_gradient)
 def floor(xp: Namespace, x: Array) -> Array:
     """The largest integer not above x; the gradient is 0."""
     return xp.floor(x)
 
 
-@primitive(x=_no_gradient)
+@elementwise(x=_no_gradient)
 def ceil(xp: Namespace, x: Array) -> Array:
     """The smallest integer not below x; the gradient is 0."""
     return xp.ceil(x)
 
 
-@primitive(x=_no_gradient)
+@elementwise(x=_no_gradient)
 def trunc(xp: Namespace, x: Array) -> Array:
     """x without its fraction; the gradient is 0."""
     return xp.trunc(x)
 
 
-@primitive(x=_no_gradient)
+@elementwise(x=_no_gradient)
 def round_(xp: Namespace, x: Array, *, decimals: int = 0) -> Array:
     """The nearest number with `decimals` decimals, halves to even; the gradient is 0.
 
@@ -131,7 +131,7 @@ def round_(xp: Namespace, x: Array, *, decimals: int = 0) -> Array:
     return xp.round(x, decimals)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, y: g * xp.sign(a) * xp.sign(y),
     b=_no_gradient,
 )

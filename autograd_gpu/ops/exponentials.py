@@ -8,13 +8,13 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import blockwise, call
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 
 LN2 = math.log(2)
 LN10 = math.log(10)
 
 
-@primitive(x=lambda xp, g, y: g * xp.conj(y))
+@elementwise(x=lambda xp, g, y: g * xp.conj(y))
 def exp(xp: Namespace, x: Array) -> Array:
     """e to the power x.
 
@@ -24,37 +24,37 @@ def exp(xp: Namespace, x: Array) -> Array:
     return xp.exp(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.conj(y) + 1))
+@elementwise(x=lambda xp, g, y: g * (xp.conj(y) + 1))
 def expm1(xp: Namespace, x: Array) -> Array:
     """exp(x) - 1, accurate for small x."""
     return xp.expm1(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.conj(y) * LN2))
+@elementwise(x=lambda xp, g, y: g * (xp.conj(y) * LN2))
 def exp2(xp: Namespace, x: Array) -> Array:
     """2 to the power x."""
     return xp.exp2(x)
 
 
-@primitive(x=lambda xp, g, x: g / xp.conj(x))
+@elementwise(x=lambda xp, g, x: g / xp.conj(x))
 def log(xp: Namespace, x: Array) -> Array:
     """Natural logarithm."""
     return xp.log(x)
 
 
-@primitive(x=lambda xp, g, x: g / (1 + xp.conj(x)))
+@elementwise(x=lambda xp, g, x: g / (1 + xp.conj(x)))
 def log1p(xp: Namespace, x: Array) -> Array:
     """log(1 + x), accurate for small x."""
     return xp.log1p(x)
 
 
-@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN2))
+@elementwise(x=lambda xp, g, x: g / (xp.conj(x) * LN2))
 def log2(xp: Namespace, x: Array) -> Array:
     """Logarithm to base 2."""
     return xp.log2(x)
 
 
-@primitive(x=lambda xp, g, x: g / (xp.conj(x) * LN10))
+@elementwise(x=lambda xp, g, x: g / (xp.conj(x) * LN10))
 def log10(xp: Namespace, x: Array) -> Array:
     """Logarithm to base 10."""
     return xp.log10(x)
@@ -64,7 +64,7 @@ def _logaddexp(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, y: _logaddexp(xp, g, a, y),
     b=lambda xp, g, b, y: _logaddexp(xp, g, b, y),
 )
@@ -93,7 +93,7 @@ def sigmoid_gradient(xp: Namespace, g: Any, y: Any) -> Any:
     return g * xp.conj(y * (1 - y))
 
 
-@primitive(x=sigmoid_gradient)
+@elementwise(x=sigmoid_gradient)
 def sigmoid(xp: Namespace, x: Array) -> Array:
     """1 / (1 + exp(-x)), accurate also where it is tiny.
 
@@ -124,7 +124,7 @@ def softplus_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * call(xp, sigmoid, x)
 
 
-@primitive(x=softplus_gradient)
+@elementwise(x=softplus_gradient)
 def softplus(xp: Namespace, x: Array) -> Array:
     """log(1 + exp(x)) of real x, without overflow."""
     require_real(x)
@@ -141,7 +141,7 @@ def logsigmoid_gradient(xp: Namespace, g: Any, x: Any) -> Any:
     return g * call(xp, sigmoid, -x)
 
 
-@primitive(x=logsigmoid_gradient)
+@elementwise(x=logsigmoid_gradient)
 def logsigmoid(xp: Namespace, x: Array) -> Array:
     """log(sigmoid(x)) of real x, without overflow."""
     require_real(x)

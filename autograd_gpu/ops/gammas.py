@@ -11,7 +11,7 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
 from autograd_gpu.ops.special import xlog1py, xlogy
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
 
@@ -22,7 +22,7 @@ def refuse(op: str, name: str, x: Any) -> Any:
     return x
 
 
-@primitive(x=lambda xp, g, x, y: g * (y * call(xp, digamma, x)))
+@elementwise(x=lambda xp, g, x, y: g * (y * call(xp, digamma, x)))
 def gamma(xp: Namespace, x: Array) -> Array:
     """The gamma function: gamma(n + 1) is n!.
 
@@ -32,19 +32,19 @@ def gamma(xp: Namespace, x: Array) -> Array:
     return xp.special.gamma(x)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, digamma, x))
+@elementwise(x=lambda xp, g, x: g * call(xp, digamma, x))
 def lgamma(xp: Namespace, x: Array) -> Array:
     """log(|gamma(x)|); scipy.special's gammaln."""
     return xp.special.gammaln(x)
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, polygamma_, x, order=1))
+@elementwise(x=lambda xp, g, x: g * call(xp, polygamma_, x, order=1))
 def digamma(xp: Namespace, x: Array) -> Array:
     """The derivative of log(gamma(x)); scipy.special's psi."""
     return xp.special.digamma(x)
 
 
-@primitive(x=lambda xp, g, x, order: g * call(xp, polygamma_, x, order=order + 1))
+@elementwise(x=lambda xp, g, x, order: g * call(xp, polygamma_, x, order=order + 1))
 def polygamma_(xp: Namespace, x: Array, *, order: int) -> Array:
     """`polygamma` of an order that is a Python number."""
     # CuPy's polygamma takes no numbers for the order, and waits.
@@ -59,7 +59,7 @@ def polygamma(n: int, x: Any, /) -> Variable:
     return digamma(x) if order == 0 else polygamma_(x, order)
 
 
-@primitive(x=lambda xp, g, x, y: g * -(y * call(xp, digamma, x)))
+@elementwise(x=lambda xp, g, x, y: g * -(y * call(xp, digamma, x)))
 def rgamma(xp: Namespace, x: Array) -> Array:
     """1 / gamma(x), for x that is no negative integer or 0."""
     return 1 / xp.special.gamma(x)
@@ -69,7 +69,7 @@ def _beta(xp: Namespace, a: Any, b: Any) -> Any:
     return call(xp, digamma, a) - call(xp, digamma, a + b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b, y: g * (y * _beta(xp, a, b)),
     b=lambda xp, g, a, b, y: g * (y * _beta(xp, b, a)),
 )
@@ -78,7 +78,7 @@ def beta(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.special.beta(a, b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: g * _beta(xp, a, b),
     b=lambda xp, g, a, b: g * _beta(xp, b, a),
 )
@@ -95,13 +95,13 @@ def _gamma_density(xp: Namespace, a: Any, x: Any) -> Any:
     return xp.exp(call(xp, xlogy, a - 1, x) - x - call(xp, lgamma, a))
 
 
-@primitive(x=lambda xp, g, a, x: g * _gamma_density(xp, a, x))
+@elementwise(x=lambda xp, g, a, x: g * _gamma_density(xp, a, x))
 def gammainc_(xp: Namespace, a: Array, x: Array) -> Array:
     """`gammainc`."""
     return xp.special.gammainc(a, x)
 
 
-@primitive(x=lambda xp, g, a, x: g * -_gamma_density(xp, a, x))
+@elementwise(x=lambda xp, g, a, x: g * -_gamma_density(xp, a, x))
 def gammaincc_(xp: Namespace, a: Array, x: Array) -> Array:
     """`gammaincc`."""
     return xp.special.gammaincc(a, x)
@@ -121,7 +121,7 @@ def _beta_density(xp: Namespace, a: Any, b: Any, x: Any) -> Any:
     return xp.exp(call(xp, xlogy, a - 1, x) + call(xp, xlog1py, b - 1, -x) - call(xp, betaln, a, b))
 
 
-@primitive(x=lambda xp, g, a, b, x: g * _beta_density(xp, a, b, x))
+@elementwise(x=lambda xp, g, a, b, x: g * _beta_density(xp, a, b, x))
 def betainc_(xp: Namespace, a: Array, b: Array, x: Array) -> Array:
     """`betainc`."""
     return xp.special.betainc(a, b, x)
@@ -137,7 +137,7 @@ def _stdtr(xp: Namespace, g: Any, df: Any, t: Any) -> Any:
     return g * (xp.exp(log) / xp.sqrt(df))
 
 
-@primitive(t=_stdtr)
+@elementwise(t=_stdtr)
 def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
     """`stdtr`."""
     square = t * t
@@ -153,7 +153,7 @@ def stdtr(df: Any, t: Any, /) -> Variable:
     return stdtr_(refuse("stdtr", "df", df), t)
 
 
-@primitive(q=lambda xp, g, x, q: g * -(x * call(xp, zeta_, x + 1, q)))
+@elementwise(q=lambda xp, g, x, q: g * -(x * call(xp, zeta_, x + 1, q)))
 def zeta_(xp: Namespace, x: Array, q: Array) -> Array:
     """`zeta`."""
     return xp.special.zeta(x, q)

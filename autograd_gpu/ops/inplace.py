@@ -10,12 +10,19 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, backend_mismatch, find_backend
+from autograd_gpu.backend import (
+    BACKENDS,
+    NAMESPACES,
+    SEVERAL_DEVICES,
+    backend_mismatch,
+    find_backend,
+)
 from autograd_gpu.graph import edges_of, make_result
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import describe, explain
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.indexing import normal_index
+from autograd_gpu.placement import near, require_together
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.values import DIFFERENTIABLE, from_python
 from autograd_gpu.variable import Variable
@@ -57,6 +64,8 @@ def _raw(x: Variable, value: Any, change: str) -> Any:
     found = find_backend(value)
     if found is not None and found is not backend and value.ndim:
         raise backend_mismatch(change, [x.value, value])
+    if SEVERAL_DEVICES and type(value) is backend.array_type:
+        require_together(change, x.value, value)
     return value
 
 
@@ -103,7 +112,8 @@ def _assign(x: Variable, index: Any, value: Any) -> None:
     value = _raw(x, value, "x[index] = v")
     xp = NAMESPACES[x.value.__class__]
     try:
-        xp.assign(x.writable(), index, value)
+        with near(x.value):
+            xp.assign(x.writable(), index, value)
     except Exception as error:
         explain(error, "setitem", ("x", "v"), (x.value, value), {"index": index})
 
@@ -135,7 +145,8 @@ def inplace(op: Callable[[Any, Any], Variable]) -> Callable[[Variable, Any], Var
             return x
         raw = _raw(x, y, change)
         try:
-            in_place(x.writable(), raw)
+            with near(x.value):
+                in_place(x.writable(), raw)
         except Exception as error:
             explain(error, change, ("x", "y"), (x.value, raw), {})
         return x

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any, cast
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -43,7 +43,22 @@ def _size(shape: tuple[int, ...]) -> int:
     return size
 
 
-@primitive(arrays=_concat_arrays)
+def _without_gaps(t: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Tangents with zeros where there is none."""
+    first = next(x for x in t if x is not None)
+    raw = first.value if isinstance(first, Variable) else first
+    zeros = NAMESPACES[raw.__class__].zeros
+    return [
+        zeros(shape, dtype=first.dtype) if x is None else x
+        for x, shape in zip(t, shapes, strict=True)
+    ]
+
+
+def _concat_tangent(xp: Namespace, t: Any, arrays_shape: Any, axis: int | None) -> Any:
+    return xp.concat(_without_gaps(t, arrays_shape), axis=axis)
+
+
+@primitive(arrays=_concat_arrays, tangent=_concat_tangent)
 def concat(xp: Namespace, *arrays: Array, axis: int | None = 0) -> Array:
     """The arrays one after the other along an axis they have; flat ones for the axis None.
 
@@ -60,7 +75,12 @@ def _stack_arrays(g: Any, axis: int, needs: Sequence[bool]) -> list[Any]:
     return [g[(*lead, i)] if needed else None for i, needed in enumerate(needs)]
 
 
-@primitive(arrays=_stack_arrays)
+def _stack_tangent(xp: Namespace, t: Any, axis: int, y_shape: tuple[int, ...]) -> Any:
+    shape = y_shape[: axis % len(y_shape)] + y_shape[axis % len(y_shape) + 1 :]
+    return xp.stack(_without_gaps(t, [shape] * len(t)), axis=axis)
+
+
+@primitive(arrays=_stack_arrays, tangent=_stack_tangent)
 def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
     """Arrays of one shape along a new axis.
 
@@ -76,7 +96,13 @@ def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
     return xp.concat([x[where] for x in arrays], axis=axis % ndim)
 
 
-@primitive(x=lambda xp, g, axis: xp.concat(g, axis=axis), outputs=True)
+def _split_tangent(t: Any, axis: int, y_shape: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:
+    lead = _lead(axis, t.ndim)
+    stops = list(accumulate(shape[axis] for shape in y_shape))
+    return tuple([t[(*lead, slice(a, b))] for a, b in pairwise([0, *stops])])
+
+
+@primitive(x=lambda xp, g, axis: xp.concat(g, axis=axis), outputs=True, tangent=_split_tangent)
 def split(
     xp: Namespace, x: Array, *, indices_or_sections: int | Sequence[int], axis: int = 0
 ) -> tuple[Array, ...]:
@@ -106,7 +132,11 @@ def split(
     return tuple([x[(*lead, s)] for s in slices])
 
 
-@primitive(x=lambda xp, g, axis: xp.stack(g, axis=axis), outputs=True)
+@primitive(
+    x=lambda xp, g, axis: xp.stack(g, axis=axis),
+    outputs=True,
+    tangent=lambda t, axis: tuple([t[(*_lead(axis, t.ndim), i)] for i in range(t.shape[axis])]),
+)
 def unstack_(xp: Namespace, x: Array, *, axis: int = 0) -> tuple[Array, ...]:
     """`unstack` of an axis that is not empty."""
     lead = _lead(axis, x.ndim)
@@ -133,7 +163,7 @@ def _pad_x(g: Any, x_shape: tuple[int, ...], pad_width: Sequence[tuple[int, int]
     return g[tuple(inner)]
 
 
-@primitive(x=_pad_x)
+@primitive(x=_pad_x, tangent=lambda xp, t, pad_width: xp.pad(t, pad_width))
 def pad_(
     xp: Namespace, x: Array, *, pad_width: Sequence[tuple[int, int]], constant_values: Any = 0
 ) -> Array:

@@ -27,6 +27,7 @@ def _linear_bias(xp: Namespace, g: Any) -> Any:
     x=lambda xp, g, weight: xp.matmul(g, xp.conj(weight)),
     weight=_linear_weight,
     bias=_linear_bias,
+    tangent={"x": "linear", "weight": "linear", "bias": lambda t: t},
 )
 def linear(xp: Namespace, x: Array, weight: Array, bias: Array | None = None) -> Array:
     """`x` [..., inputs] times `weight` [outputs, inputs] transposed, plus `bias` [outputs]."""
@@ -57,7 +58,16 @@ def _embedding_weight(
     return xp.scatter_add(g, indices, weight_shape)
 
 
-@primitive(weight=_embedding_weight)
+def _embedding_tangent(xp: Namespace, t: Any, indices: Any, padding_idx: int | None) -> Any:
+    t = xp.take(t, indices, axis=0)
+    if padding_idx is None:
+        return t
+    return xp.where(
+        (indices == padding_idx).reshape((*indices.shape, *[1] * (t.ndim - indices.ndim))), 0, t
+    )
+
+
+@primitive(weight=_embedding_weight, tangent=_embedding_tangent)
 def embedding(
     xp: Namespace, indices: Array, weight: Array, *, padding_idx: int | None = None
 ) -> Array:

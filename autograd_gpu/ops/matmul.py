@@ -42,7 +42,7 @@ def _matmul_b(xp: Namespace, g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
     return xp.matmul(a.T if a.ndim == 2 else a.swapaxes(-1, -2), g)
 
 
-@primitive(cast="narrowed", a=_matmul_a, b=_matmul_b)
+@primitive(cast="narrowed", a=_matmul_a, b=_matmul_b, tangent="linear")
 def matmul(xp: Namespace, a: Array, b: Array) -> Array:
     """The matrix product [..., M, K] @ [..., K, N], batch axes broadcasting.
 

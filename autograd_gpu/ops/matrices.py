@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.ops.arguments import axis_of, beside, namespace_of, variable
-from autograd_gpu.ops.indexing import getitem, scatter_add
+from autograd_gpu.ops.indexing import (
+    getitem,
+    scatter_add,
+)
 from autograd_gpu.ops.joining import stack
 from autograd_gpu.ops.reductions import sum_
 from autograd_gpu.ops.shape import flip, moveaxis, ravel, reshape, swapaxes
@@ -18,12 +21,15 @@ def diagonal(x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Vari
     >>> diagonal(Variable([[1.0, 2.0], [3.0, 4.0]])).tolist()
     [1.0, 4.0]
     """
-    x = variable(x)
+    return _diagonal("diagonal", variable(x), offset, axis1, axis2)
+
+
+def _diagonal(op: str, x: Variable, offset: int, axis1: int, axis2: int) -> Variable:
     if x.ndim < 2:
-        raise ValueError(f"diagonal: at least two axes are needed, the shape is {x.shape}")
-    axis1, axis2 = axis_of("diagonal", axis1, x.ndim), axis_of("diagonal", axis2, x.ndim)
+        raise ValueError(f"{op}: at least two axes are needed, the shape is {x.shape}")
+    axis1, axis2 = axis_of(op, axis1, x.ndim), axis_of(op, axis2, x.ndim)
     if axis1 == axis2:
-        raise ValueError(f"diagonal: axis1 and axis2 are both {axis1}")
+        raise ValueError(f"{op}: axis1 and axis2 are both {axis1}")
     x = moveaxis(x, (axis1, axis2), (-2, -1))
     rows, columns = x.shape[-2:]
     first, second = max(-offset, 0), max(offset, 0)
@@ -36,7 +42,7 @@ def trace(
     x: Any, /, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None
 ) -> Variable:
     """The sum of a diagonal."""
-    return sum_(diagonal(x, offset, axis1, axis2), -1, dtype)
+    return sum_(_diagonal("trace", variable(x), offset, axis1, axis2), -1, dtype)
 
 
 def diag(v: Any, /, k: int = 0) -> Variable:

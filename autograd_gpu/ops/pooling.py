@@ -15,7 +15,10 @@ Padding = tuple[tuple[int, int], ...]
 @primitive(
     x=lambda xp, g, x, y, size, stride, padding, dilation: xp.max_pool_spread(
         g, x, y, size=size, stride=stride, padding=padding, dilation=dilation
-    )
+    ),
+    tangent=lambda xp, t, x, y, size, stride, padding, dilation: xp.max_pool_gather(
+        t, x, y, size=size, stride=stride, padding=padding, dilation=dilation
+    ),
 )
 def max_pool(
     xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding, dilation: Size
@@ -27,7 +30,8 @@ def max_pool(
 @primitive(
     gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool_gather(
         g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
-    )
+    ),
+    tangent="linear",
 )
 def max_pool_spread(
     xp: Namespace,
@@ -49,7 +53,8 @@ def max_pool_spread(
 @primitive(
     gradient=lambda xp, g, x, pooled, size, stride, padding, dilation: xp.max_pool_spread(
         g, x, pooled, size=size, stride=stride, padding=padding, dilation=dilation
-    )
+    ),
+    tangent="linear",
 )
 def max_pool_gather(
     xp: Namespace,
@@ -71,7 +76,8 @@ def max_pool_gather(
 @primitive(
     x=lambda xp, g, x_shape, size, stride, padding: xp.sum_pool_spread(
         g, extent=x_shape[2:], size=size, stride=stride, padding=padding
-    )
+    ),
+    tangent="linear",
 )
 def sum_pool(xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padding) -> Array:
     """The sums over the windows of `x` [N, C, ...]; padding is 0."""
@@ -81,7 +87,10 @@ def sum_pool(xp: Namespace, x: Array, *, size: Size, stride: Size, padding: Padd
 @primitive(
     gradient=lambda xp, g, size, stride, padding: xp.sum_pool(
         g, size=size, stride=stride, padding=padding
-    )
+    ),
+    tangent=lambda xp, t, size, stride, padding, y_shape: xp.sum_pool_spread(
+        t, extent=y_shape[2:], size=size, stride=stride, padding=padding
+    ),
 )
 def sum_pool_spread(
     xp: Namespace, gradient: Array, *, extent: Size, size: Size, stride: Size, padding: Padding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.primitive import PRIMITIVES, primitive
+from autograd_gpu.primitive import PRIMITIVES, elementwise
 from autograd_gpu.variable import Variable
 
 NUMBERS = (int, float)
@@ -46,7 +46,7 @@ def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
     return g * (exponent * xp.conj(_raised(xp, x, exponent - 1)))
 
 
-@primitive(x=_raised_derivative)
+@elementwise(x=_raised_derivative)
 def power_number(xp: Namespace, x: Array, *, exponent: float) -> Array:
     """x ** exponent for an exponent that is a Python number."""
     y = _raised(xp, x, exponent)
@@ -67,7 +67,7 @@ def _power_b(xp: Namespace, g: Any, a: Any, y: Any) -> Any:
     return g * xp.conj(y * xp.log(base))
 
 
-@primitive(a=_power_a, b=_power_b)
+@elementwise(a=_power_a, b=_power_b)
 def power_(xp: Namespace, a: Array, b: Array) -> Array:
     """a ** b for two arrays, or a number and an array."""
     return xp.power(a, b)
@@ -100,25 +100,25 @@ def power_operator(a: Any, b: Any, /) -> Any:
     return _operator(a, b)
 
 
-@primitive(x=lambda xp, g, x: g * (2 * xp.conj(x)))
+@elementwise(x=lambda xp, g, x: g * (2 * xp.conj(x)))
 def square(xp: Namespace, x: Array) -> Array:
     """x * x."""
     return xp.square(x)
 
 
-@primitive(x=lambda xp, g, y: g * (0.5 / xp.conj(y)))
+@elementwise(x=lambda xp, g, y: g * (0.5 / xp.conj(y)))
 def sqrt(xp: Namespace, x: Array) -> Array:
     """Square root; the gradient at 0 is infinite."""
     return xp.sqrt(x)
 
 
-@primitive(x=lambda xp, g, y: g / (3 * xp.square(y)))
+@elementwise(x=lambda xp, g, y: g / (3 * xp.square(y)))
 def cbrt(xp: Namespace, x: Array) -> Array:
     """Cube root of real x; the gradient at 0 is infinite."""
     return xp.cbrt(x)
 
 
-@primitive(x=lambda xp, g, y: g * xp.conj(y * -y))
+@elementwise(x=lambda xp, g, y: g * xp.conj(y * -y))
 def reciprocal(xp: Namespace, x: Array) -> Array:
     """1 / x."""
     return xp.reciprocal(x)
@@ -128,7 +128,7 @@ def _hypot(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     return g * (x / (y + (y == 0)))
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, y: _hypot(xp, g, a, y),
     b=lambda xp, g, b, y: _hypot(xp, g, b, y),
 )

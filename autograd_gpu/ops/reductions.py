@@ -52,7 +52,7 @@ def _restored(xp: Namespace, g: Any, shape: Any, axis: Axis, keepdims: bool) -> 
     return xp.reshape(g, kept(shape, axis))
 
 
-@primitive(x=_spread)
+@primitive(x=_spread, tangent="linear")
 def sum_(
     xp: Namespace, x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 ) -> Array:
@@ -70,7 +70,7 @@ def _mean(xp: Namespace, g: Any, x_shape: Any, axis: Axis, keepdims: bool) -> An
     return _spread(xp, g * (1 / max(count(x_shape, axis), 1)), x_shape, axis, keepdims)
 
 
-@primitive(x=_mean)
+@primitive(x=_mean, tangent="linear")
 def mean(
     xp: Namespace, x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 ) -> Array:
@@ -102,7 +102,7 @@ def _prod(xp: Namespace, g: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     return _restored(xp, g, x.shape, axis, keepdims) * xp.conj(others)
 
 
-@primitive(x=_prod)
+@primitive(x=_prod, tangent="reduction")
 def prod(
     xp: Namespace, x: Array, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False
 ) -> Array:
@@ -122,7 +122,7 @@ def _extreme(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool) 
     return xp.masked(g / count, chosen)
 
 
-@primitive(x=_extreme)
+@primitive(x=_extreme, tangent="reduction")
 def max_(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The largest element over `axis`; equal ones share the gradient.
 
@@ -134,7 +134,7 @@ def max_(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) 
     return x.max(axis, None, keepdims)
 
 
-@primitive(x=_extreme)
+@primitive(x=_extreme, tangent="reduction")
 def min_(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The smallest element over `axis`; equal ones share the gradient."""
     return x.min(axis, None, keepdims)
@@ -185,7 +185,7 @@ def _var(xp: Namespace, g: Any, x: Any, axis: Axis, correction: float, keepdims:
     return _restored(xp, g, x.shape, axis, keepdims) * _centred(xp, x, axis)
 
 
-@primitive(x=_var)
+@primitive(x=_var, tangent="reduction")
 def var(
     xp: Namespace,
     x: Array,
@@ -209,7 +209,7 @@ def _std(
     return _restored(xp, g, x.shape, axis, keepdims) * _centred(xp, x, axis)
 
 
-@primitive(x=_std)
+@primitive(x=_std, tangent="reduction")
 def std(
     xp: Namespace,
     x: Array,

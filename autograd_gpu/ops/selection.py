@@ -6,12 +6,12 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.operands import SCALARS
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, condition: xp.where(condition, g, 0),
     b=lambda xp, g, condition: xp.where(condition, 0, g),
 )
@@ -27,7 +27,7 @@ def where(xp: Namespace, condition: Array, a: Array, b: Array) -> Array:
     return xp.where(condition, a, b)
 
 
-@primitive(x=lambda xp, g, mask: xp.masked(g, mask))
+@elementwise(x=lambda xp, g, mask: xp.masked(g, mask))
 def masked(xp: Namespace, x: Array, mask: Array) -> Array:
     """x where the mask holds, 0 elsewhere, also where x is infinite; `where` with a fast path.
 
@@ -43,7 +43,7 @@ def _share(xp: Namespace, g: Any, wins: Any, ties: Any) -> Any:
     return xp.masked(half, wins) + xp.masked(half, ties)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: _share(xp, g, a > b, a >= b),
     b=lambda xp, g, a, b: _share(xp, g, b > a, b >= a),
 )
@@ -52,7 +52,7 @@ def maximum(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.maximum(a, b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: _share(xp, g, a < b, a <= b),
     b=lambda xp, g, a, b: _share(xp, g, b < a, b <= a),
 )
@@ -71,7 +71,7 @@ def _clip_max(xp: Namespace, g: Any, x: Any, min: Any, max: Any) -> Any:
     return xp.masked(g, chosen if min is None else chosen | (min > max))
 
 
-@primitive(
+@elementwise(
     x=lambda xp, g, x, y: xp.masked(g, x == y),
     min=_clip_min,
     max=_clip_max,

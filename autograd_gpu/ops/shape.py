@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.indexing import take
+from autograd_gpu.ops.taking import take
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -14,7 +14,11 @@ from autograd_gpu.variable import Variable
 # take two to ten times as long.
 
 
-@primitive(x=lambda g, x_shape: g.reshape(x_shape))
+def _reshaped(t: Any, y_shape: tuple[int, ...]) -> Any:
+    return t.reshape(y_shape)
+
+
+@primitive(x=lambda g, x_shape: g.reshape(x_shape), tangent=_reshaped)
 def reshape(
     xp: Namespace, x: Array, *, shape: int | Sequence[int], copy: bool | None = None
 ) -> Array:
@@ -40,7 +44,7 @@ def _inverse(axes: Sequence[int] | None) -> tuple[int, ...] | None:
     return tuple(inverse)
 
 
-@primitive(x=lambda g, axes: g.transpose(_inverse(axes)))
+@primitive(x=lambda g, axes: g.transpose(_inverse(axes)), tangent="linear")
 def permute_dims(xp: Namespace, x: Array, *, axes: Sequence[int] | None = None) -> Array:
     """Axis i of the result is axis `axes[i]` of `x`; reversed by default.  A view.
 
@@ -55,7 +59,7 @@ def transpose(x: Any, axes: Sequence[int] | None = None) -> Variable:
     return permute_dims(x, axes)
 
 
-@primitive(x=lambda g: g.swapaxes(-1, -2))
+@primitive(x=lambda g: g.swapaxes(-1, -2), tangent="linear")
 def matrix_transpose(xp: Namespace, x: Array) -> Array:
     """The last two axes swapped: [..., M, N] to [..., N, M].  A view.
 
@@ -66,13 +70,15 @@ def matrix_transpose(xp: Namespace, x: Array) -> Array:
     return x.swapaxes(-1, -2)
 
 
-@primitive(x=lambda g, axis1, axis2: g.swapaxes(axis1, axis2))
+@primitive(x=lambda g, axis1, axis2: g.swapaxes(axis1, axis2), tangent="linear")
 def swapaxes(xp: Namespace, x: Array, *, axis1: int, axis2: int) -> Array:
     """Two axes swapped.  A view."""
     return x.swapaxes(axis1, axis2)
 
 
-@primitive(x=lambda xp, g, source, destination: xp.moveaxis(g, destination, source))
+@primitive(
+    x=lambda xp, g, source, destination: xp.moveaxis(g, destination, source), tangent="linear"
+)
 def moveaxis(
     xp: Namespace,
     x: Array,
@@ -88,7 +94,7 @@ def _as_tuple(axis: int | Sequence[int] | None) -> int | tuple[int, ...] | None:
     return axis if axis is None or isinstance(axis, int) else tuple(axis)
 
 
-@primitive(x=lambda g, x_shape: g.reshape(x_shape))
+@primitive(x=lambda g, x_shape: g.reshape(x_shape), tangent=_reshaped)
 def expand_dims(xp: Namespace, x: Array, *, axis: int | Sequence[int] = 0) -> Array:
     """Axes of size 1 inserted, so that they stand at `axis` in the result.  A view.
 
@@ -104,7 +110,7 @@ def expand_dims(xp: Namespace, x: Array, *, axis: int | Sequence[int] = 0) -> Ar
     return x[(slice(None),) * (axis if axis >= 0 else axis + x.ndim + 1) + (None,)]
 
 
-@primitive(x=lambda g, x_shape: g.reshape(x_shape))
+@primitive(x=lambda g, x_shape: g.reshape(x_shape), tangent=_reshaped)
 def squeeze(xp: Namespace, x: Array, *, axis: int | Sequence[int] | None = None) -> Array:
     """Axes of size 1 removed: those given, or all.  A view.
 
@@ -113,7 +119,7 @@ def squeeze(xp: Namespace, x: Array, *, axis: int | Sequence[int] | None = None)
     return x.squeeze(_as_tuple(axis))
 
 
-@primitive(x=lambda g: g)
+@primitive(x=lambda g: g, tangent=lambda t: t)
 def broadcast_to(xp: Namespace, x: Array, *, shape: int | Sequence[int]) -> Array:
     """`x` repeated along new and along stretched axes by NumPy's broadcasting.  A view.
 
@@ -152,7 +158,7 @@ def broadcast_arrays(*arrays: Any) -> list[Variable]:
     return [broadcast_to(x, shape) for x in arrays]
 
 
-@primitive(x=lambda xp, g, axis: xp.flip(g, axis=_as_tuple(axis)))
+@primitive(x=lambda xp, g, axis: xp.flip(g, axis=_as_tuple(axis)), tangent="linear")
 def flip(xp: Namespace, x: Array, *, axis: int | Sequence[int] | None = None) -> Array:
     """The order reversed along `axis`, or along all axes.  A view."""
     return xp.flip(x, axis=_as_tuple(axis))
@@ -174,7 +180,7 @@ def _rolled(xp: Namespace, x: Any, shift: Any, axis: Any) -> Any:
     return xp.concat((x[(*lead, slice(cut, None))], x[(*lead, slice(cut))]), axis=axis)
 
 
-@primitive(x=lambda xp, g, shift, axis: _rolled(xp, g, _negated(shift), axis))
+@primitive(x=lambda xp, g, shift, axis: _rolled(xp, g, _negated(shift), axis), tangent="linear")
 def roll(
     xp: Namespace,
     x: Array,
@@ -201,7 +207,7 @@ def _tile_x(xp: Namespace, g: Any, x_shape: tuple[int, ...], repetitions: Any) -
     return xp.sum(g.reshape(tuple(pairs)), axis=tuple(range(0, 2 * n, 2))).reshape(x_shape)
 
 
-@primitive(x=_tile_x)
+@primitive(x=_tile_x, tangent="linear")
 def tile(xp: Namespace, x: Array, *, repetitions: int | Sequence[int]) -> Array:
     """`x` laid side by side `repetitions[i]` times along axis i, as NumPy's tile does it.
 
@@ -226,7 +232,7 @@ def _product(shape: Sequence[int]) -> int:
     return size
 
 
-@primitive(x=_repeat_x)
+@primitive(x=_repeat_x, tangent="linear")
 def repeat_(xp: Namespace, x: Array, *, repeats: int, axis: int | None = None) -> Array:
     """`repeat` with one count for all elements."""
     return x.repeat(repeats, axis)

@@ -28,7 +28,7 @@ def _softmax(xp: Namespace, g: Any, y: Any, axis: Axis) -> Any:
     return y * (g - xp.sum(g * y, axis=axis, keepdims=True))
 
 
-@primitive(cast="widened", x=_softmax)
+@primitive(cast="widened", x=_softmax, tangent="elementwise")
 def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     """exp(x) / sum(exp(x)) over `axis`.  A row of nothing but -inf gives NaN.
 
@@ -44,6 +44,7 @@ def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
 @primitive(
     cast="widened",
     x=lambda xp, g, y, axis: g - xp.exp(xp.conj(y)) * xp.sum(g, axis=axis, keepdims=True),
+    tangent=lambda xp, t, y, axis: t - xp.sum(t * xp.exp(y), axis=axis, keepdims=True),
 )
 def log_softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     """log(softmax(x)), accurate where softmax rounds to 0."""
@@ -59,7 +60,7 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
     return g * xp.exp(xp.conj(x - xp.where(y == -math.inf, 0, y)))
 
 
-@primitive(cast="widened", x=_logsumexp)
+@primitive(cast="widened", x=_logsumexp, tangent="reduction")
 def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """log(sum(exp(x))) over `axis`; of nothing but -inf it is -inf, with gradient 0."""
     largest = x.max(axis, None, True)

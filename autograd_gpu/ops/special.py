@@ -10,13 +10,13 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 
 SLOPE = 2 / math.sqrt(math.pi)
 ROOT_2PI = math.sqrt(2 * math.pi)
 
 
-@primitive(x=lambda xp, g, x: g * (SLOPE * xp.exp(-(x * x))))
+@elementwise(x=lambda xp, g, x: g * (SLOPE * xp.exp(-(x * x))))
 def erf(xp: Namespace, x: Array) -> Array:
     """The error function, for real x.
 
@@ -26,49 +26,49 @@ def erf(xp: Namespace, x: Array) -> Array:
     return xp.erf(x)
 
 
-@primitive(x=lambda xp, g, x: g * (-SLOPE * xp.exp(-(x * x))))
+@elementwise(x=lambda xp, g, x: g * (-SLOPE * xp.exp(-(x * x))))
 def erfc(xp: Namespace, x: Array) -> Array:
     """1 - erf(x), accurate where it is tiny."""
     return xp.special.erfc(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * (2 * x * y - SLOPE))
+@elementwise(x=lambda xp, g, x, y: g * (2 * x * y - SLOPE))
 def erfcx(xp: Namespace, x: Array) -> Array:
     """exp(x ** 2) * erfc(x)."""
     return xp.special.erfcx(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.exp(y * y) / SLOPE))
+@elementwise(x=lambda xp, g, y: g * (xp.exp(y * y) / SLOPE))
 def erfinv(xp: Namespace, x: Array) -> Array:
     """The inverse of erf."""
     return xp.special.erfinv(x)
 
 
-@primitive(x=lambda xp, g, y: g * (xp.exp(y * y) / -SLOPE))
+@elementwise(x=lambda xp, g, y: g * (xp.exp(y * y) / -SLOPE))
 def erfcinv(xp: Namespace, x: Array) -> Array:
     """The inverse of erfc."""
     return xp.special.erfcinv(x)
 
 
-@primitive(x=lambda xp, g, x: g * (xp.exp(x * x * -0.5) / ROOT_2PI))
+@elementwise(x=lambda xp, g, x: g * (xp.exp(x * x * -0.5) / ROOT_2PI))
 def ndtr(xp: Namespace, x: Array) -> Array:
     """The share of the standard normal distribution below x."""
     return xp.special.ndtr(x)
 
 
-@primitive(x=lambda xp, g, x, y: g * (xp.exp(x * x * -0.5 - y) / ROOT_2PI))
+@elementwise(x=lambda xp, g, x, y: g * (xp.exp(x * x * -0.5 - y) / ROOT_2PI))
 def log_ndtr(xp: Namespace, x: Array) -> Array:
     """log(ndtr(x)), accurate far below 0."""
     return xp.special.log_ndtr(x)
 
 
-@primitive(x=lambda xp, g, y: g * (ROOT_2PI * xp.exp(y * y * 0.5)))
+@elementwise(x=lambda xp, g, y: g * (ROOT_2PI * xp.exp(y * y * 0.5)))
 def ndtri(xp: Namespace, x: Array) -> Array:
     """The inverse of ndtr."""
     return xp.special.ndtri(x)
 
 
-@primitive(x=lambda g, x: g / (x * (1 - x)))
+@elementwise(x=lambda g, x: g / (x * (1 - x)))
 def logit(xp: Namespace, x: Array) -> Array:
     """log(x / (1 - x)), the inverse of sigmoid."""
     return xp.special.logit(x)
@@ -82,7 +82,7 @@ def _ratio(xp: Namespace, x: Any, y: Any) -> Any:
     return x / xp.where(x == 0, 1, y)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, b: g * xp.log(b),
     b=lambda xp, g, a, b: g * _ratio(xp, a, b),
 )
@@ -95,7 +95,7 @@ def xlogy(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.special.xlogy(a, b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, b: g * xp.log1p(b),
     b=lambda xp, g, a, b: g * _ratio(xp, a, 1 + b),
 )
@@ -104,13 +104,13 @@ def xlog1py(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.special.xlog1py(a, b)
 
 
-@primitive(x=lambda xp, g, x: g * (-1 - xp.log(x)))
+@elementwise(x=lambda xp, g, x: g * (-1 - xp.log(x)))
 def entr(xp: Namespace, x: Array) -> Array:
     """-x * log(x), 0 at 0 and -inf below."""
     return xp.special.entr(x)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: g * (xp.log(a / b) + 1),
     b=lambda xp, g, a, b: g * -_ratio(xp, a, b),
 )
@@ -119,7 +119,7 @@ def rel_entr(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.special.rel_entr(a, b)
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: g * xp.log(a / b),
     b=lambda xp, g, a, b: g * (1 - _ratio(xp, a, b)),
 )
@@ -138,7 +138,7 @@ def _sinc_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
     return g * call(xp, sinc_slope, x, order=order + 1)
 
 
-@primitive(x=_sinc_slope)
+@elementwise(x=_sinc_slope)
 def sinc_slope(xp: Namespace, x: Array, *, order: int) -> Array:
     """The derivative of sinc of that order: by its series near 0, by a recurrence elsewhere."""
     u = math.pi * x
@@ -159,7 +159,7 @@ def sinc_slope(xp: Namespace, x: Array, *, order: int) -> Array:
     return xp.where(near, series, far) * math.pi**order
 
 
-@primitive(x=lambda xp, g, x: g * call(xp, sinc_slope, x, order=1))
+@elementwise(x=lambda xp, g, x: g * call(xp, sinc_slope, x, order=1))
 def sinc(xp: Namespace, x: Array) -> Array:
     """sin(pi x) / (pi x), and 1 at 0; for real x."""
     return xp.sinc(x)

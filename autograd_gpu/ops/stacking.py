@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
-from autograd_gpu.ops.indexing import take
 from autograd_gpu.ops.joining import concat, split
 from autograd_gpu.ops.shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshape
+from autograd_gpu.ops.taking import take
 from autograd_gpu.variable import Variable
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.elementwise import multiply
-from autograd_gpu.primitive import primitive
+from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
 
-@primitive(x=lambda xp, g, x: g * xp.conj(xp.cos(x)))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.cos(x)))
 def sin(xp: Namespace, x: Array) -> Array:
     """Sine.
 
@@ -23,31 +23,31 @@ def sin(xp: Namespace, x: Array) -> Array:
     return xp.sin(x)
 
 
-@primitive(x=lambda xp, g, x: g * -xp.conj(xp.sin(x)))
+@elementwise(x=lambda xp, g, x: g * -xp.conj(xp.sin(x)))
 def cos(xp: Namespace, x: Array) -> Array:
     """Cosine."""
     return xp.cos(x)
 
 
-@primitive(x=lambda xp, g, y: g * (1 + xp.conj(y * y)))
+@elementwise(x=lambda xp, g, y: g * (1 + xp.conj(y * y)))
 def tan(xp: Namespace, x: Array) -> Array:
     """Tangent."""
     return xp.tan(x)
 
 
-@primitive(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 - x * x)))
+@elementwise(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 - x * x)))
 def asin(xp: Namespace, x: Array) -> Array:
     """Inverse sine."""
     return xp.asin(x)
 
 
-@primitive(x=lambda xp, g, x: -g / xp.conj(xp.sqrt(1 - x * x)))
+@elementwise(x=lambda xp, g, x: -g / xp.conj(xp.sqrt(1 - x * x)))
 def acos(xp: Namespace, x: Array) -> Array:
     """Inverse cosine."""
     return xp.acos(x)
 
 
-@primitive(x=lambda xp, g, x: g / (1 + xp.conj(x * x)))
+@elementwise(x=lambda xp, g, x: g / (1 + xp.conj(x * x)))
 def atan(xp: Namespace, x: Array) -> Array:
     """Inverse tangent."""
     return xp.atan(x)
@@ -59,7 +59,7 @@ def _per_square(xp: Namespace, a: Any, b: Any) -> Any:
     return 1 / (r + (r == 0))
 
 
-@primitive(
+@elementwise(
     a=lambda xp, g, a, b: g * b * _per_square(xp, a, b),
     b=lambda xp, g, a, b: g * -a * _per_square(xp, a, b),
 )
@@ -68,39 +68,39 @@ def atan2(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.atan2(a, b)
 
 
-@primitive(x=lambda xp, g, x: g * xp.conj(xp.cosh(x)))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.cosh(x)))
 def sinh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic sine."""
     return xp.sinh(x)
 
 
-@primitive(x=lambda xp, g, x: g * xp.conj(xp.sinh(x)))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.sinh(x)))
 def cosh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic cosine."""
     return xp.cosh(x)
 
 
 # g (1 - y y), without the number, which costs small arrays as much as another product
-@primitive(x=lambda xp, g, y: g - g * xp.conj(y * y))
+@elementwise(x=lambda xp, g, y: g - g * xp.conj(y * y))
 def tanh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic tangent."""
     return xp.tanh(x)
 
 
-@primitive(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 + x * x)))
+@elementwise(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 + x * x)))
 def asinh(xp: Namespace, x: Array) -> Array:
     """Inverse hyperbolic sine."""
     return xp.asinh(x)
 
 
 # For complex x the product of two roots is on the right branch; the root of the product is not.
-@primitive(x=lambda xp, g, x: g / xp.conj(xp.sqrt(x - 1) * xp.sqrt(x + 1)))
+@elementwise(x=lambda xp, g, x: g / xp.conj(xp.sqrt(x - 1) * xp.sqrt(x + 1)))
 def acosh(xp: Namespace, x: Array) -> Array:
     """Inverse hyperbolic cosine."""
     return xp.acosh(x)
 
 
-@primitive(x=lambda xp, g, x: g / (1 - xp.conj(x * x)))
+@elementwise(x=lambda xp, g, x: g / (1 - xp.conj(x * x)))
 def atanh(xp: Namespace, x: Array) -> Array:
     """Inverse hyperbolic tangent."""
     return xp.atanh(x)

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from autograd_gpu.backend import Array, Backend, backend_of
+from autograd_gpu.backend import Array
 from autograd_gpu.optim.optimizer import like
+from autograd_gpu.placement import beside, copied
 from autograd_gpu.variable import Variable
 
 
@@ -33,15 +34,15 @@ class EMA:
         for x in self.params:
             if not isinstance(x, Variable):
                 raise TypeError(f"EMA: a parameter is a Variable, not {type(x).__name__}")
-        self.averages = [x.value.copy() for x in self.params]
+        self.averages = [copied(x.value) for x in self.params]
 
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
-        pairs: dict[Backend, list[tuple[Array, Array]]] = {}
+        pairs: dict[Any, list[tuple[Array, Array]]] = {}
         for average, x in zip(self.averages, self.params, strict=True):
-            pairs.setdefault(backend_of(average), []).append((average, x.value))
-        for backend, some in pairs.items():
-            backend.steps("average", some, lambda: {"decay": self.decay})
+            pairs.setdefault(place_of(average), []).append((average, x.value))
+        for some in pairs.values():
+            beside(some[0][0]).steps("average", some, lambda: {"decay": self.decay})
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -57,11 +58,11 @@ class EMA:
     def copy_to(self) -> None:
         """Give the parameters copies of the averages."""
         for average, x in zip(self.averages, self.params, strict=True):
-            x.value = average.copy()
+            x.value = copied(average)
 
     def state_dict(self) -> dict[str, Any]:
         """Copies of the averages, and the decay."""
-        return {"decay": self.decay, "averages": [a.copy() for a in self.averages]}
+        return {"decay": self.decay, "averages": [copied(a) for a in self.averages]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken.  ValueError for other numbers or shapes."""

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.placement import beside, near
 from autograd_gpu.variable import Variable
 
 
@@ -31,19 +32,35 @@ def clip_grad_norm_(
         return 0.0
     backend = backend_of(grads[0])
     xp = backend.xp
-    parts = [_power_sum(xp, g, norm_type) for g in grads]
-    if norm_type == math.inf:
-        norm = backend.asarray(xp.max(xp.stack(parts)))
-    else:
-        norm = backend.asarray(sum(parts) ** (1 / norm_type))
-    scale = xp.minimum(max_norm / (norm + 1e-6), 1.0)
+    parts = []
+    for g in grads:
+        with near(g):
+            parts.append(_power_sum(xp, g, norm_type))
+    with near(grads[0]):
+        parts = [_beside(part, grads[0]) for part in parts]
+        if norm_type == math.inf:
+            norm = backend.asarray(xp.max(xp.stack(parts)))
+        else:
+            norm = backend.asarray(sum(parts) ** (1 / norm_type))
+        scale = xp.minimum(max_norm / (norm + 1e-6), 1.0)
     for x in variables:
         if x.grad is not None:
-            if backend.is_shared(x.grad):
-                x.grad = x.grad * scale.astype(x.grad.dtype)
-            else:
-                x.grad *= scale.astype(x.grad.dtype)
+            with near(x.grad):
+                factor = _beside(scale, x.grad).astype(x.grad.dtype)
+                if backend.is_shared(x.grad):
+                    x.grad = x.grad * factor
+                else:
+                    x.grad *= factor
     return norm
+
+
+def _beside(x: Array, other: Array) -> Array:
+    """A number on a device, on that of `other`: gradients may live on SEVERAL_DEVICES."""
+    if SEVERAL_DEVICES:
+        backend = backend_of(other)
+        if backend.device_number(x) != backend.device_number(other):
+            return backend.to_device(x, backend.device(other))
+    return x
 
 
 def _power_sum(xp: Any, g: Array, p: float) -> Array:
@@ -61,4 +78,4 @@ def clip_grad_value_(params: Iterable[Variable] | Variable, clip_value: float) -
     variables = [params] if isinstance(params, Variable) else list(params)
     for x in variables:
         if x.grad is not None:
-            x.grad = backend_of(x.grad).xp.clip(x.grad, -clip_value, clip_value)
+            x.grad = beside(x.grad).xp.clip(x.grad, -clip_value, clip_value)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array, backend_of
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.placement import beside, copied, near, place_of, require_together
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
@@ -127,6 +128,7 @@ class Optimizer:
             grad = x.grad
             if grad is not None:
                 self._check_grad(x, grad)
+                require_together(type(self).__name__, x.value, grad)
                 targets.append((x, grad, self.state.setdefault(x, {})))
         if targets:
             self._change([self._target(*t) for t in targets], group)
@@ -136,7 +138,8 @@ class Optimizer:
             return Target(x, grad, state)
         if "master" not in state:
             _begin("float32 copy")
-            state["master"] = _wide(x.value)
+            with near(x.value):
+                state["master"] = x.value.astype("float32")
         # taken out of the state, so that it has one holder and is written in place
         return Target(Variable(state.pop("master")), grad, state, x)
 
@@ -177,9 +180,10 @@ class Optimizer:
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         """Change parameters of one group and their states in place: here one after the other."""
         for t in targets:
-            self.update(t.x, t.grad, t.state, group)
-            if t.half is not None:
-                t.half.value = t.x.value.astype(t.half.value.dtype)
+            with near(t.grad):
+                self.update(t.x, t.grad, t.state, group)
+                if t.half is not None:
+                    t.half.value = t.x.value.astype(t.half.value.dtype)
 
     def steps(
         self,
@@ -193,9 +197,9 @@ class Optimizer:
         names `states`; `options` are asked for once for all whose states are the same `by`."""
         alike: dict[Any, list[Target]] = {}
         for t in targets:
-            alike.setdefault((type(t.grad), by(t.state)), []).append(t)
-        for (kind, _), some in alike.items():
-            BACKENDS[kind].steps(
+            alike.setdefault((place_of(t.grad), by(t.state)), []).append(t)
+        for some in alike.values():
+            beside(some[0].grad).steps(
                 name,
                 [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
                 partial(options, [t.state for t in some]),
@@ -259,7 +263,7 @@ def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
     """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
     if name not in state:
         _begin(name)
-        state[name] = BACKENDS[type(x.value)].xp.full_like(x.value, value)
+        state[name] = beside(x.value).xp.full_like(x.value, value)
 
 
 def _begin(name: str) -> None:
@@ -269,12 +273,8 @@ def _begin(name: str) -> None:
         raise NotReplayable(f"the optimiser begins the {name} of a parameter")
 
 
-def _wide(x: Array) -> Array:
-    return x.astype("float32")
-
-
 def _copied(value: Any) -> Any:
-    return value.copy() if hasattr(value, "dtype") else value
+    return copied(value) if hasattr(value, "dtype") else value
 
 
 def like(value: Any, parameter: Array) -> Any:
@@ -283,6 +283,7 @@ def like(value: Any, parameter: Array) -> Any:
         return value
     source, target = backend_of(value), backend_of(parameter)
     if source is target:
-        return value.copy()
+        with near(parameter):
+            return value.copy()
     device = None if target.name == "numpy" else target.device(parameter)
     return target.from_host(source.to_host(value), device)

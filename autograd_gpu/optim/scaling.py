@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.optim.optimizer import Optimizer
+from autograd_gpu.placement import near
 from autograd_gpu.variable import Variable
 
 _log = logging.getLogger("autograd_gpu")
@@ -78,14 +79,14 @@ class GradScaler:
             if grad is None or not grad.size:
                 continue
             backend = BACKENDS[type(grad)]
-            xp = backend.xp
-            flag = _not_finite(xp, grad)
             place = (backend.name, str(backend.device(grad)))
-            bad[place] = flag if place not in bad else bad[place] | flag
-            if backend.is_shared(grad):
-                x.grad = grad * inverse
-            else:
-                grad *= inverse
+            with near(grad):
+                flag = _not_finite(backend.xp, grad)
+                bad[place] = flag if place not in bad else bad[place] | flag
+                if backend.is_shared(grad):
+                    x.grad = grad * inverse
+                else:
+                    grad *= inverse
         found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
         self._checked[id(optimizer)] = found
         self._found = found or bool(self._found)

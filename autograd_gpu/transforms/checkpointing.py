@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
 from autograd_gpu.engine import gradients
+from autograd_gpu.forward import announce, keeping_graphs
 from autograd_gpu.graph import (
     AccumulateGrad,
     Edges,
@@ -19,7 +21,7 @@ from autograd_gpu.graph import (
     make_results,
     reconnected,
 )
-from autograd_gpu.modes import enable_grad, recording
+from autograd_gpu.modes import enable_grad, levels, recording
 from autograd_gpu.precision import casting
 from autograd_gpu.random import default_generator
 from autograd_gpu.transforms.tree import Alias, alias, tree_leaves, tree_like, tree_map
@@ -50,7 +52,8 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     # The whole graph is recorded, looked at, and dropped: what survives that was there before.
     generator = default_generator()
     drawn = generator.state_dict()
-    structure, needs, sketch = _first_call(f, call, kept, edges)
+    with _within(levels, ()):  # the node gets them
+        structure, needs, sketch = _first_call(f, call, kept, edges)
     captured = sketch.captured()
     if not any(edges) and not captured:
         return structure
@@ -138,7 +141,12 @@ class CheckpointNode(FunctionNode):
         n = len(values)
         opened = _opened(values, self.edges[:n], create_graph=create_graph)
         args, kwargs = tree_like(call, opened)
-        with enable_grad(), _random_numbers_from(self.drawn), _autocast(self.casting):
+        with (
+            enable_grad(),
+            keeping_graphs(),
+            _random_numbers_from(self.drawn),
+            _within(casting, self.casting),
+        ):
             outputs = _outputs(f(*args, **kwargs))
         if len(outputs) != self.count:
             raise RuntimeError(
@@ -166,12 +174,12 @@ class CheckpointNode(FunctionNode):
 
 
 @contextmanager
-def _autocast(dtype: Any) -> Iterator[None]:
-    token = casting.set(dtype)
+def _within(mode: ContextVar[Any], value: Any) -> Iterator[None]:
+    token = mode.set(value)
     try:
         yield
     finally:
-        casting.reset(token)
+        mode.reset(token)
 
 
 @contextmanager
@@ -261,6 +269,7 @@ def _cut(
         node = replaced[edge] = Alias()
         node.edges = (onward,)
         node.shape, node.dtype, node.hooks = edge.shape, edge.dtype, None
+        announce(node)
     met: set[Node] = set()
     seen: set[Node | None] = {None, *stops, *replaced.values()}
     stack: list[Node] = []

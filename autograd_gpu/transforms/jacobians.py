@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.engine import gradients
+from autograd_gpu.placement import beside, near
 from autograd_gpu.transforms.derivatives import grad
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
 from autograd_gpu.transforms.tree import tree_like, zeros_like
@@ -44,7 +45,7 @@ def _rows(run: Run, y: Variable) -> list[Variable]:
     if not y.size or not y.requires_grad:
         dtypes = [backend_of(x.value).xp.result_type(x.dtype, y.dtype) for x in run.inner]
         return [
-            Variable(backend_of(x.value).xp.zeros(shape, dtype=dtype))
+            Variable(beside(x.value).xp.zeros(shape, dtype=dtype))
             for x, shape, dtype in zip(run.inner, shapes, dtypes, strict=True)
         ]
     rows = [_row(run, y, k) for k in range(y.size)]
@@ -68,8 +69,9 @@ def _row(run: Run, y: Variable, k: int) -> list[Any]:
 
 def _pull_one(run: Run, y: Variable, k: int, value: complex) -> list[Variable]:
     cotangent: Array = zeros_like(y)
-    cotangent = backend_of(cotangent).xp.zeros(y.shape, dtype=y.dtype)
-    cotangent.reshape(-1)[k] = value
+    with near(cotangent):
+        cotangent = backend_of(cotangent).xp.zeros(y.shape, dtype=y.dtype)
+        cotangent.reshape(-1)[k] = value
     return run.pull([y], [cotangent], create_graph=run.connected, retain_graph=True)
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from autograd_gpu.engine import gradients
 from autograd_gpu.modes import recording
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
-from autograd_gpu.transforms.tree import tree_like, zeros_like
+from autograd_gpu.transforms.tangents import ForwardRun
 from autograd_gpu.variable import Variable
 
 
@@ -39,45 +38,20 @@ def vjp(f: Callable[..., Any], *xs: Any) -> tuple[Any, Callable[[Any], tuple[Any
 
 
 def jvp(f: Callable[..., Any], xs: Any, vs: Any) -> tuple[Any, Any]:
-    """`f(*xs)`, and its derivative along the tangents `vs`.
+    """`f(*xs)`, and its derivative along the tangents `vs`, in one pass without a graph.
 
-    `xs` is a tuple of arguments and `vs` one of the same structure, or both are one array.  Returns
-    `(y, dy)`.  The gradient is linear in its cotangent, and what multiplies the cotangent there is
-    the Jacobian; so two reverse passes give the product from the right.
+    `xs` is a tuple of arguments and `vs` one of the same structure, shapes and dtypes, or both are
+    one array.  Returns `(y, dy)`.  Tangents are carried along as `f` runs, so that memory does not
+    grow with the number of ops.  Within `f`, use `grad` or `vjp` for gradients by what depends on
+    `xs`: `gradients` finds no graph there and raises RuntimeError.
+
+    Raises ValueError for tangents of another number or shape, TypeError for another dtype or
+    backend and for integer arguments.
 
     >>> jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
     (array([1., 4.]), array([ 2., 40.]))
     """
     if not isinstance(xs, (tuple, list)):
         xs, vs = (xs,), (vs,)
-    run = Run(f, range(len(xs)), xs, {})
-    tangents = match(list(vs), list(xs), "jvp")
-    outputs = run.outputs()
-    dummies = [Variable(zeros_like(y), requires_grad=True) for y in outputs]
-    products: list[Any] = [None] * len(outputs)
-    if outputs:
-        pulled = gradients(outputs, run.inner, dummies, create_graph=True, allow_unused=True)
-        pairs = [
-            (g, seed(v, x))
-            for g, v, x in zip(pulled, tangents, run.inner, strict=True)
-            if g is not None and g.requires_grad
-        ]
-        needed = run.recording and (run.connected or any_requires_grad(tangents))
-        if pairs:
-            products = gradients(
-                [g for g, _ in pairs],
-                dummies,
-                [v for _, v in pairs],
-                create_graph=needed,
-                allow_unused=True,
-            )
-    as_variable = run.has_variables or any(isinstance(v, Variable) for v in tangents)
-    left = iter(products)
-    leaves = []
-    for y in run.leaves:
-        dy = next(left) if isinstance(y, Variable) and y.requires_grad else None
-        if dy is None:
-            y = y if isinstance(y, Variable) else Variable(y)
-            dy = Variable(zeros_like(y))
-        leaves.append(dy if as_variable or dy.requires_grad else dy.value)
-    return run.outside(run.y), tree_like(run.y, leaves)
+    run = ForwardRun(f, xs, match(list(vs), list(xs), "jvp"))
+    return run.values(), run.tangents()

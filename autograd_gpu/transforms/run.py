@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.engine import gradients
-from autograd_gpu.graph import AccumulateGrad, Node, gradient_edge, reconnected
+from autograd_gpu.forward import is_carried, mark_inner
+from autograd_gpu.graph import AccumulateGrad, Carrier, Node, gradient_edge, reconnected
 from autograd_gpu.modes import enable_grad, recording
 from autograd_gpu.transforms.tree import (
     alias,
@@ -16,6 +17,7 @@ from autograd_gpu.transforms.tree import (
     tree_map,
     zeros_like,
 )
+from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
 
 
@@ -39,6 +41,7 @@ class Run:
         self.argnums = argnums
         self.recording = recording.get()
         self.fresh: list[Variable] = []
+        self.nodes: list[Node | None] = []  # a leaf does not keep its own alive
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         passed = list(args)
         self.opened: list[Any] = []
@@ -73,13 +76,10 @@ class Run:
                 return alias(x.value, edge)
             x = x.value
         fresh = Variable(x)
-        if fresh.dtype.kind in "iub":
-            raise TypeError(
-                f"the derivative of {self.name} by an argument of dtype {fresh.dtype} is not "
-                f"defined; pass floating-point numbers, or choose other argnums"
-            )
+        require_differentiable(fresh, self.name)
         fresh.requires_grad = True
         self.fresh.append(fresh)
+        self.nodes.append(mark_inner(fresh))
         return fresh
 
     def _reaches_outside(self) -> bool:
@@ -91,6 +91,8 @@ class Run:
         stack = list(seen)
         while stack:
             node = stack.pop()
+            if isinstance(node, Carrier) and is_carried(node):
+                return True
             if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
                 return True
             for edge in node.edges:
@@ -172,6 +174,15 @@ class Run:
             return x.detach() if x.requires_grad else x
 
         return tree_map(close, tree)
+
+
+def require_differentiable(x: Variable, name: str) -> None:
+    """Refuse an argument of the function `name` that has no derivatives."""
+    if not is_differentiable(x.dtype):
+        raise TypeError(
+            f"the derivative of {name} by an argument of dtype {x.dtype} is not defined; pass "
+            f"floating-point numbers, or choose other argnums"
+        )
 
 
 def match(tree: Any, like: Any, what: str) -> list[Any]:

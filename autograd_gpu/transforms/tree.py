@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import Array
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
+from autograd_gpu.placement import beside
 from autograd_gpu.variable import Variable
 
 
@@ -42,7 +43,7 @@ def raw(x: Any) -> Any:
 
 def zeros_like(x: Variable) -> Array:
     """A raw array of zeros."""
-    return backend_of(x.value).xp.zeros_like(x.value)
+    return beside(x.value).xp.zeros_like(x.value)
 
 
 class Alias(FunctionNode):
@@ -51,11 +52,16 @@ class Alias(FunctionNode):
     __slots__ = ()
 
     label = "alias"
+    keeps_graph = True
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (g,)
 
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
     backward_recorded = backward
+    tangent_recorded = tangent
 
 
 def alias(value: Array, edge: Node) -> Variable:

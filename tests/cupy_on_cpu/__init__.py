@@ -15,6 +15,7 @@ assert [call.name for call in c.blas] == ["gemmEx"]
 from .counters import BlasCall, Copy, Counts, counting
 from .errors import CannotStart, HostCompileError, IllegalCall, NotEmulated
 from .memory import check_margins
+from .places import devices
 from .start import CUPY_VERSION, check_version, is_started, start
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "check_margins",
     "check_version",
     "counting",
+    "devices",
     "is_started",
     "start",
 ]

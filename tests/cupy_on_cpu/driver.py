@@ -6,7 +6,7 @@ import ctypes
 from dataclasses import dataclass
 from typing import Any
 
-from . import counters, graphs, kernels, toolchain
+from . import counters, graphs, kernels, places, toolchain
 from .errors import IllegalCall, NotEmulated
 from .runtime import CUDA_VERSION, MAX_SHARED, MULTIPROCESSORS
 
@@ -23,6 +23,8 @@ class Driver:
         self._modules: dict[int, kernels.Module] = {}
         self._functions: dict[int, kernels.Function] = {}
         self._handles: dict[tuple[int, str], int] = {}
+        # the device of each module, and of each function by its module's
+        self._loaded_on: dict[int, int] = {}
 
     def get_build_version(self) -> int:
         return CUDA_VERSION
@@ -31,7 +33,7 @@ class Driver:
         return 1
 
     def ctxGetDevice(self) -> int:
-        return 0
+        return places.current()
 
     def moduleLoadData(self, image: bytes) -> int:
         module = kernels.load(image)
@@ -40,6 +42,7 @@ class Driver:
         # Modules are never unloaded, so a new number is always free.
         handle = 0x70000 + 0x10 * len(self._modules)
         self._modules[handle] = module
+        self._loaded_on[handle] = places.current()
         return handle
 
     def moduleUnload(self, module: int) -> None:
@@ -52,6 +55,7 @@ class Driver:
                 raise self._not_found(name)
             handle = 0x9000000 + 0x10 * len(self._functions)
             self._functions[handle] = function
+            self._loaded_on[handle] = self._loaded_on[module]
             self._handles[module, name] = handle
         return self._handles[module, name]
 
@@ -96,6 +100,8 @@ class Driver:
             raise NotEmulated("launchKernel", "arguments packed by the caller (extra)")
         dims = (grid_x, grid_y, grid_z, block_x, block_y, block_z)
         _check(kernel, dims, shared)
+        places.check_stream(stream, f"a launch of {kernel.name}")
+        places.check_current(self._loaded_on[function], f"kernel {kernel.name} was loaded")
         what = f"a launch of {kernel.name}"
         if graphs.is_capturing(stream):
             copied = _copy_arguments(kernel, arguments)

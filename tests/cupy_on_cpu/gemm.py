@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import memory
+from . import memory, places
 from .errors import IllegalCall, NotEmulated
 
 OP_N, OP_T, OP_C = 0, 1, 2
@@ -100,6 +100,7 @@ class Matrix:
         memory.check_range(
             self.address, size, f"{self.name} ({rows} x {cols}, ld{self.name.lower()} {self.ld})"
         )
+        places.check_current(memory.device_of(self.address), f"{self.name} of a product lives")
         return memory.view(self.address, self.dtype, (rows, cols), (width, self.ld * width))
 
 

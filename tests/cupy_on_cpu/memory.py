@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from . import counters
+from . import counters, places
 from .blocks import Blocks
 from .errors import IllegalCall
 
@@ -32,6 +32,7 @@ device = Blocks()
 pinned = Blocks()
 symbols = Blocks()
 arrays = Blocks()
+_device_of: dict[int, int] = {}
 
 
 class OutOfMemory(Exception):
@@ -49,6 +50,7 @@ def allocate(size: int, table: Blocks) -> int:
     ctypes.memset(address, _UNSET, rounded)
     table.add(address, rounded)
     if table is device:
+        _device_of[address] = places.current()
         counters.raw_allocation(size)
     return int(address)
 
@@ -57,6 +59,7 @@ def release(address: int, table: Blocks) -> None:
     size = table.remove(address)
     if size is not None:
         arrays.remove_within(address, size)
+        _device_of.pop(address, None)
         _libc.free(address)
     elif address:
         raise IllegalCall(f"free of {address:#x}, which is not the start of an allocation")
@@ -89,6 +92,12 @@ def _rounded(size: int) -> int:
 
 def is_on_device(address: int) -> bool:
     return device.find(address) is not None or symbols.find(address) is not None
+
+
+def device_of(address: int) -> int:
+    """The number of the device that `address` is memory of; that of a kernel's variable is 0."""
+    block = device.find(address)
+    return 0 if block is None else _device_of[block[0]]
 
 
 def check_range(address: int, size: int, what: str) -> None:

@@ -1,4 +1,4 @@
-"""The CUDA runtime as far as CuPy uses it: device 0, memory, copies, streams, events, graphs.
+"""The CUDA runtime as far as CuPy uses it: devices, memory, copies, streams, events, graphs.
 
 Everything happens at once and in the order of the calls, so streams and events have nothing to do.
 The names and arguments are those of `cupy_backends.cuda.api.runtime`.
@@ -10,7 +10,7 @@ import ctypes
 import time
 from typing import Any
 
-from . import counters, graphs, memory
+from . import counters, graphs, memory, places
 from .blocks import Blocks
 from .errors import IllegalCall, NotEmulated
 
@@ -52,7 +52,7 @@ _ATTRIBUTES = {
 
 
 class Runtime:
-    """One emulated device with the properties of an H200, but for its memory."""
+    """Emulated devices with the properties of an H200, but for its memory."""
 
     def __init__(self, module: Any) -> None:
         self._module = module
@@ -82,17 +82,18 @@ class Runtime:
         pass
 
     def getDevice(self) -> int:
-        return 0
+        return places.current()
 
     def getDeviceCount(self) -> int:
-        return 1
+        return places.visible()
 
     def setDevice(self, device: int) -> None:
-        if device != 0:
+        if not 0 <= device < places.visible():
             raise self._module.CUDARuntimeError(101)  # cudaErrorInvalidDevice
+        places.use(device)
 
     def deviceGetPCIBusId(self, device: int) -> str:
-        return "0000:00:00.0"
+        return f"0000:00:{device:02x}.0"
 
     def deviceCanAccessPeer(self, device: int, peer: int) -> int:
         return 0
@@ -207,16 +208,15 @@ class Runtime:
     def pointerGetAttributes(self, address: int) -> Any:
         kind = self.pointerGetMemoryType(address)
         on_device = address if kind == 2 else 0
-        return self._module.PointerAttributes(
-            0 if kind else -1, on_device, 0 if kind == 2 else address, kind
-        )
+        number = memory.device_of(address) if kind == 2 else 0 if kind else -1
+        return self._module.PointerAttributes(number, on_device, 0 if kind == 2 else address, kind)
 
     # --- streams and events: all work is done when a call returns
     def streamCreate(self) -> int:
-        return self._handle()
+        return places.own_stream(self._handle())
 
     def streamCreateWithFlags(self, flags: int) -> int:
-        stream = self._handle()
+        stream = places.own_stream(self._handle())
         if flags & _NON_BLOCKING:
             self._non_blocking.add(stream)
         return stream
@@ -261,6 +261,7 @@ class Runtime:
         self._refuse_captured(event, "cudaEventQuery")
 
     def eventRecord(self, event: int, stream: int) -> None:
+        places.check_stream(stream, "cudaEventRecord")
         if graphs.is_capturing(stream):  # part of the graph, and nothing that one could ask then
             self._captured_events.add(event)
         else:

@@ -73,13 +73,8 @@ add("pinv", pinv, (np.diag([3.0, 1e-3]),), "rtol", {"rtol": 1e-2}, check=False)
 # Determinants
 
 
-def cofactors(x):
-    return np.linalg.det(x)[..., None, None] * np.swapaxes(np.linalg.inv(x), -1, -2)
-
-
 for shape in ((3, 3), (2, 2, 2), (1, 1), (4, 4)):
     both("det", np.linalg.det, shape)
-    both("cofactors", cofactors, shape)
     both("slogdet", lambda x: tuple(np.linalg.slogdet(x)), shape)
 add("det", np.linalg.det, (np.zeros((0, 2, 2)),), "empty")
 add("slogdet", lambda x: tuple(np.linalg.slogdet(x)), (-real("slogdet", (3, 3)),), "negative")
@@ -116,8 +111,15 @@ add("qr", qr, (real("qr", (3, 2)),), "one more column", {"mode": "complete"})
 both("qr", qr, (2, 3), " complete", {"mode": "complete"})
 
 
+def blocks(w, dtype):
+    """The block diagonal matrix of values, and its companion of zeros."""
+    a = w[..., None] * np.eye(w.shape[-1], dtype=dtype)
+    return a, np.zeros_like(a)
+
+
 def svd(x, full_matrices=True):
-    return tuple(np.linalg.svd(x, full_matrices=full_matrices))
+    u, s, vh = np.linalg.svd(x, full_matrices=full_matrices)
+    return u, s, vh, *blocks(s, u.dtype)
 
 
 def svdvals(x):
@@ -131,7 +133,6 @@ for shape in ((3, 3), (3, 2), (2, 3), (2, 2, 2), (1, 1)):
         add("svd", svd, (complexes("svd", shape),), f"complex {shape} {full}", statics, check=False)
     both("svdvals", svdvals, shape)
 add("svd", svd, (real("svd", (4, 2)),), "free columns", check=False)
-add("svdvals", svdvals, (np.zeros((2, 2)),), "zero", check=False, gradients=(np.zeros((2, 2)),))
 
 # Eigenvalues
 
@@ -141,7 +142,24 @@ def hermitian(x):
 
 
 def eigh(x):
-    return tuple(np.linalg.eigh(hermitian(x)))
+    w, v = np.linalg.eigh(hermitian(x))
+    return w, v, *blocks(w, v.dtype)
+
+
+def sylvester(s, a, sign):
+    """Each element by itself."""
+    w = np.diagonal(a, axis1=-2, axis2=-1).real
+    return s / (w[..., None, :] + sign * w[..., :, None] + (np.eye(len(w)) if sign < 0 else 0))
+
+
+for sign in (-1, 1, 0):
+    a = np.diag([1.0, 2.5, 4.0])
+    for kind, s in (("real", real("sylvester", (3, 3))), ("complex", complexes("sylv", (3, 3)))):
+        if sign < 0:
+            s[range(3), range(3)] = 0  # these elements have no equation
+        add("sylvester", sylvester, (s, a), f"{kind} {sign}", {"sign": sign})
+add("sylvester", lambda s, a, sign: s / np.diagonal(a), (real("sylvester", (4, 3)), a), "tall",
+    {"sign": 0})  # fmt: skip
 
 
 for shape in ((3, 3), (2, 2, 2), (1, 1)):
@@ -157,6 +175,44 @@ def eig(x):
 
 for shape in ((3, 3), (2, 2, 2)):
     both("eig", eig, shape, check=False)
+
+# Functions of matrices, and equations with sums of eigenvalues
+
+
+def spectral(x, e=None, f=np.exp):
+    w, v = np.linalg.eigh(hermitian(x))
+    vh = np.conj(np.swapaxes(v, -1, -2))
+    if e is None:
+        return (v * f(w)[..., None, :]) @ vh
+    gaps = w[..., None, :] - w[..., :, None] + np.eye(w.shape[-1])
+    inner = (f(w)[..., None, :] - f(w)[..., :, None]) / gaps + f(w)[..., None] * np.eye(len(w))
+    return v @ (inner * (vh @ e @ v)) @ vh
+
+
+def lyapunov(p, c):
+    w, v = np.linalg.eigh(hermitian(p))
+    vh = np.conj(np.swapaxes(v, -1, -2))
+    return v @ ((vh @ c @ v) / (w[..., None, :] + w[..., :, None])) @ vh
+
+
+def unitary_factor(x):
+    u, _, vh = np.linalg.svd(x, full_matrices=False)
+    return u @ vh
+
+
+for shape in ((3, 3), (2, 2, 2), (1, 1)):
+    both("spectral", spectral, shape, "", {"f": np.exp}, make=lambda x: x / 4)
+    for kind, draws in (("", real), ("complex ", complexes)):
+        p, c = positive(draws("lyapunov", shape)), draws("lyapunovc", shape)
+        add("lyapunov", lyapunov, (p, c), f"{kind}{shape}")
+for kind, draws in (("", real), ("complex ", complexes)):
+    x, e = draws("spectral", (3, 3)) / 4, draws("spectral e", (3, 3))
+    add("spectral", spectral, (x, e), f"{kind}along", {"f": np.exp})
+for shape in ((3, 3), (4, 2), (2, 3), (2, 2, 2)):
+    both("unitary_factor", unitary_factor, shape)
+    both("nuclear_norm", lambda x: np.sum(svdvals(x), -1), shape)
+add("nuclear_norm", lambda x: np.zeros(()), (np.zeros((2, 2)),), "zero", check=False,
+    gradients=(np.zeros((2, 2)),))  # fmt: skip
 
 # Norms
 

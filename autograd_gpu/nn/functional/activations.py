@@ -6,6 +6,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import shape_of
+from autograd_gpu.ops.arguments import axis_of
 from autograd_gpu.variable import Variable
 
 
@@ -26,8 +27,9 @@ def log_softmax(x: Any, dim: int = -1) -> Variable:
 
 def glu(x: Any, dim: int = -1) -> Variable:
     """The first half of `x` along `dim` times the sigmoid of the second."""
-    if shape_of(x)[dim] % 2:
-        raise ValueError(f"glu: axis {dim} of {list(shape_of(x))} has no halves")
+    shape = shape_of(x)
+    if shape[axis_of("glu", dim, len(shape))] % 2:
+        raise ValueError(f"glu: axis {dim} of {list(shape)} has no halves")
     a, b = ops.split(x, 2, axis=dim)
     return a * ops.sigmoid(b)
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
+from autograd_gpu.placement import beside
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
 
@@ -45,11 +46,11 @@ def as_raw(x: Any, like: Any) -> Array:
 
 
 def backend_near(*operands: Any) -> Backend:
-    """The backend of the first operand that has one, or the current one."""
+    """The backend of the first operand that has one, making arrays on its device; or the current
+    one."""
     for x in operands:
-        backend = find_backend(raw(x))
-        if backend is not None:
-            return backend
+        if find_backend(raw(x)) is not None:
+            return beside(raw(x))
     return current_backend()
 
 

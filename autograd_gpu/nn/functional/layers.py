@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import casting
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
@@ -51,6 +52,7 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Vari
     return ops.embedding(at, weight, padding_idx)
 
 
+@on_its_device
 def one_hot(indices: Any, num_classes: int) -> Variable:
     """Integers as rows [..., num_classes] of zeros with a one at each index, in the default dtype.
 
@@ -126,6 +128,7 @@ def rms_norm(
     return ops.rms_norm([x] if weight is None else [x, weight], len(normal), eps)
 
 
+@on_its_device
 def batch_norm(
     x: Any,
     running_mean: Any,
@@ -258,6 +261,7 @@ def _dropped(
     return ops.dropout(x, mask_shape, p, seed, offset)
 
 
+@on_its_device
 def scaled_dot_product_attention(
     q: Any,
     k: Any,

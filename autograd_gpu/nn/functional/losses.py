@@ -18,6 +18,7 @@ from autograd_gpu.nn.functional.arguments import (
 )
 from autograd_gpu.ops.classification import label_rows
 from autograd_gpu.ops.layers import check_indices
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
@@ -74,6 +75,7 @@ def cross_entropy(
     return ops.reshape(loss, _label_shape(shape)) if reduction == "none" else loss
 
 
+@on_its_device
 @in_float32
 def nll_loss(
     log_probabilities: Any,
@@ -105,6 +107,7 @@ def nll_loss(
     return ops.divide(ops.sum_(loss), xp.where(count == 0, math.nan, count))
 
 
+@on_its_device
 @in_float32
 def _soft_cross_entropy(
     logits: Any, target: Any, weight: Any, label_smoothing: float, reduction: str

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_sizes, backend_near, raw, shape_of
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 Sizes = tuple[int, ...]
@@ -134,6 +135,7 @@ def _max_pool(
     return ops.max_pool(x, size=size, stride=steps, padding=pads, dilation=dilations)
 
 
+@on_its_device
 def _avg_pool(
     op: str,
     d: int,
@@ -265,6 +267,7 @@ def along_axis(matrix: Any, x: Any, axis: int) -> Variable:
     )
 
 
+@on_its_device
 def _adaptive_max(op: str, d: int, x: Any, output_size: Any) -> Variable:
     extent, sizes = _adaptive_sizes(op, d, x, output_size)
     x = ops.asarray(x)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.backend import current_backend
+from autograd_gpu.ops.arguments import axis_of
+from autograd_gpu.ops.creation import asarray
 from autograd_gpu.ops.linalg.common import variable
 from autograd_gpu.ops.shape import roll
 from autograd_gpu.values import get_default_dtype
@@ -34,8 +35,7 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: Any = None, device: Any = None) -
 
 def _frequencies(bins: list[int], n: int, d: float, dtype: Any, device: Any) -> Variable:
     values = [k / (n * d) for k in bins]
-    xp = current_backend().xp
-    return Variable(xp.asarray(values, dtype=dtype or get_default_dtype(), device=device))
+    return asarray(values, dtype=dtype or get_default_dtype(), device=device)
 
 
 def fftshift(x: Any, axes: Axes = None) -> Variable:
@@ -45,18 +45,19 @@ def fftshift(x: Any, axes: Axes = None) -> Variable:
     [-0.5, -0.25, 0.0, 0.25]
     """
     x = variable(x)
-    axes = _axes(x, axes)
+    axes = _axes("fftshift", x, axes)
     return roll(x, tuple([x.shape[axis] // 2 for axis in axes]), axes)
 
 
 def ifftshift(x: Any, axes: Axes = None) -> Variable:
     """The inverse of `fftshift`."""
     x = variable(x)
-    axes = _axes(x, axes)
+    axes = _axes("ifftshift", x, axes)
     return roll(x, tuple([-(x.shape[axis] // 2) for axis in axes]), axes)
 
 
-def _axes(x: Variable, axes: Axes) -> tuple[int, ...]:
+def _axes(op: str, x: Variable, axes: Axes) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
-    return (axes,) if isinstance(axes, int) else tuple(axes)
+    given = (axes,) if isinstance(axes, int) else tuple(axes)
+    return tuple([axis_of(op, axis, x.ndim) for axis in given])

@@ -46,7 +46,10 @@ def _bins(xp: Namespace, x: Any, axis: int, n: int, inner: float) -> Any:
 @primitive(
     x=lambda xp, g, x_shape, axes, norm: _resized(
         xp, xp.fft.ifftn(g, axes=axes, norm=_ADJOINT[norm]), axes, x_shape
-    )
+    ),
+    tangent=lambda xp, t, axes, norm, y_shape: xp.fft.fftn(
+        t, s=[y_shape[i] for i in axes], axes=axes, norm=norm
+    ),
 )
 def fftn_(xp: Namespace, x: Array, *, s: Sequence[int], axes: Sequence[int], norm: str) -> Array:
     """`fftn` with everything given."""
@@ -56,7 +59,10 @@ def fftn_(xp: Namespace, x: Array, *, s: Sequence[int], axes: Sequence[int], nor
 @primitive(
     x=lambda xp, g, x_shape, axes, norm: _resized(
         xp, xp.fft.fftn(g, axes=axes, norm=_ADJOINT[norm]), axes, x_shape
-    )
+    ),
+    tangent=lambda xp, t, axes, norm, y_shape: xp.fft.ifftn(
+        t, s=[y_shape[i] for i in axes], axes=axes, norm=norm
+    ),
 )
 def ifftn_(xp: Namespace, x: Array, *, s: Sequence[int], axes: Sequence[int], norm: str) -> Array:
     """`ifftn` with everything given."""
@@ -79,7 +85,7 @@ def _rfftn(
     return _resized(xp, g, axes, x_shape)
 
 
-@primitive(x=_rfftn)
+@primitive(x=_rfftn, tangent="linear")
 def rfftn_(xp: Namespace, x: Array, *, s: Sequence[int], axes: Sequence[int], norm: str) -> Array:
     """`rfftn` with everything given."""
     return xp.fft.rfftn(x, s=s, axes=axes, norm=norm)
@@ -97,7 +103,7 @@ def _irfftn(
     return _resized(xp, _bins(xp, g, axes[-1], s[-1], 2.0), axes, x_shape)
 
 
-@primitive(x=_irfftn)
+@primitive(x=_irfftn, tangent="linear")
 def irfftn_(xp: Namespace, x: Array, *, s: Sequence[int], axes: Sequence[int], norm: str) -> Array:
     """`irfftn` with everything given."""
     # cuFFT takes for granted that the input of a real transform over many axes is symmetric.

@@ -21,12 +21,10 @@ from autograd_gpu.ops.linalg.eigen import (
 )
 from autograd_gpu.ops.linalg.factors import (
     QRResult as QRResult,
-    SVDResult as SVDResult,
     cholesky as cholesky,
     qr as qr,
-    svd as svd,
-    svdvals as svdvals,
 )
+from autograd_gpu.ops.linalg.matrix_functions import matrix_function as matrix_function
 from autograd_gpu.ops.linalg.norms import (
     cond as cond,
     matrix_norm as matrix_norm,
@@ -41,6 +39,11 @@ from autograd_gpu.ops.linalg.products import (
     matrix_power as matrix_power,
     multi_dot as multi_dot,
     trace as trace,
+)
+from autograd_gpu.ops.linalg.singular_values import (
+    SVDResult as SVDResult,
+    svd as svd,
+    svdvals as svdvals,
 )
 from autograd_gpu.ops.linalg.solving import (
     LstsqResult as LstsqResult,

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple, cast
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.linalg.common import (
     adjoint,
+    arrays_of,
     check_square,
     diagonal_of,
     embedded,
+    eye,
 )
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.linalg.equal_values import zero
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -21,64 +23,80 @@ class SlogdetResult(NamedTuple):
     logabsdet: Any
 
 
+# Order up to which derivatives of det are exact at any rank.
+DEPTH = 8
+
+
 def _before(xp: Namespace, s: Array) -> Array:
     """The products of all elements before each one, along the last axis."""
     return xp.cumulative_prod(s, axis=-1, include_initial=True)[..., :-1]
 
 
-def _ends(xp: Namespace, s: Array) -> tuple[Array, Array]:
-    """The products of all s before each one, and of all after it."""
-    return _before(xp, s), xp.flip(_before(xp, xp.flip(s, axis=-1)), axis=-1)
-
-
-def _pairs(xp: Namespace, s: Array) -> Array:
-    """The products of all s but two, [..., n, n], with 0 on the diagonal."""
-    before, after = _ends(xp, s)
-    i = xp.arange(s.shape[-1])
-    between = _before(xp, xp.where(i[:, None] < i, s[..., None, :], 1))
-    y = xp.triu(before[..., :, None] * between * after[..., None, :], k=1)
-    return y + xp.matrix_transpose(y)
-
-
-def _phase(xp: Namespace, u: Array, vh: Array) -> Array:
-    return (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
-
-
-def _cofactors(xp: Namespace, g: Any, x: Any) -> Any:
-    if xp is NAMESPACES[Variable]:
-        # For derivatives of order three and more, which only regular matrices have here.
-        m = xp.matmul(call(xp, cofactors, x), adjoint(xp, g))
-        trace = xp.sum(diagonal_of(xp, m), axis=-1)[..., None, None]
-        h = xp.matrix_transpose(xp.linalg.inv(x))
-        return xp.conj(trace * h - xp.matmul(m, h))
-    u, s, vh = xp.linalg.svd(x)
-    # In terms of u and v the matrix is diagonal, and each of its minors a product.
-    g = xp.matmul(xp.matmul(xp.matrix_transpose(u), g), xp.matrix_transpose(vh))
-    g = xp.conj(_phase(xp, u, vh)) * g
-    minors = _pairs(xp, s)
-    own = xp.sum(minors * diagonal_of(xp, g)[..., None, :], axis=-1)
-    inner = embedded(xp, own) - minors * xp.matrix_transpose(g)
-    return xp.matmul(xp.matmul(u, inner), vh)
-
-
-@primitive(x=_cofactors)
-def cofactors(xp: Namespace, x: Array) -> Array:
+def _cofactors(xp: Namespace, x: Array) -> Array:
     """The matrices of cofactors, det(x) x⁻ᵀ where x is regular."""
-    check_square(xp, "cofactors", x)
     u, s, vh = xp.linalg.svd(x)
-    before, after = _ends(xp, s)
-    columns = xp.conj(u) * (before * after)[..., None, :]
-    return _phase(xp, u, vh) * xp.matmul(columns, xp.conj(vh))
+    others = _before(xp, s) * xp.flip(_before(xp, xp.flip(s, axis=-1)), axis=-1)
+    phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
+    return phase * xp.matmul(xp.conj(u) * others[..., None, :], xp.conj(vh))
 
 
-@primitive(
-    x=lambda xp, g, x: g[..., None, None] * xp.conj(call(xp, cofactors, x)),
-)
+def _adjugate(xp: Namespace, x: Any) -> tuple[Any, Any]:
+    """The adjugate and the determinant as polynomials, by Faddeev and LeVerrier; for few rows."""
+    one = eye(x, x.shape[-1])
+    power = one + xp.zeros_like(x)
+    for k in range(1, x.shape[-1]):
+        product = xp.matmul(x, power)
+        power = product - one * (xp.sum(diagonal_of(xp, product), axis=-1) / k)[..., None, None]
+    sign = (-1) ** (x.shape[-1] - 1)
+    # x adj(x) = det(x) 1
+    return power * sign, xp.sum(diagonal_of(xp, xp.matmul(x, power)), axis=-1) * (
+        sign / x.shape[-1]
+    )
+
+
+def _cofactors_recorded(ops: Namespace, x: Variable) -> Any:
+    """The matrices of cofactors as a function that is smooth at singular matrices too.
+
+    Turned by its singular vectors, which are constants here, the matrix is diagonal.  The block of
+    the large singular values is eliminated, and the adjugate of what remains is a polynomial.  If
+    the large ones include a zero, det and its derivatives up to the order DEPTH are 0.
+    """
+    xp = arrays_of(x)
+    u, s, vh = xp.linalg.svd(x.value)
+    phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
+    y = ops.matmul(ops.matmul(adjoint(xp, u), x), adjoint(xp, vh))
+    k = max(x.shape[-1] - DEPTH, 0)
+    if not k:
+        adjugate = _adjugate(ops, y)[0]
+    else:
+        null = zero(s)[..., :k]
+        a = y[..., :k, :k] + embedded(xp, xp.astype(null, s.dtype))
+        factor = ops.where(xp.any(null, axis=-1), 0, det(a))[..., None, None]
+        inverse = ops.linalg.inv(a)
+        right = ops.matmul(inverse, y[..., :k, k:])
+        left = ops.matmul(y[..., k:, :k], inverse)
+        small, rest = _adjugate(ops, y[..., k:, k:] - ops.matmul(left, y[..., :k, k:]))
+        corner = ops.matmul(right, small)
+        upper = [inverse * rest[..., None, None] + ops.matmul(corner, left), -corner]
+        lower = [-ops.matmul(small, left), small]
+        rows = [ops.concat(upper, axis=-1), ops.concat(lower, axis=-1)]
+        adjugate = factor * ops.concat(rows, axis=-2)
+    cofactors = ops.matmul(ops.matmul(adjoint(xp, vh), adjugate), adjoint(xp, u))
+    return phase * ops.matrix_transpose(cofactors)
+
+
+def _det(xp: Namespace, g: Any, x: Any) -> Any:
+    recorded = xp is NAMESPACES[Variable]
+    cofactors = _cofactors_recorded(xp, x) if recorded else _cofactors(xp, x)
+    return g[..., None, None] * xp.conj(cofactors)
+
+
+@primitive(x=_det)
 def det(xp: Namespace, x: Array) -> Array:
     """The determinants [...] of matrices [..., N, N].
 
-    Singular matrices have their true gradient, and second derivatives too; from the third order on
-    LinAlgError is raised for them.
+    Singular matrices have their true derivatives: at ranks of N - 8 and more those of every order,
+    at lower ranks those up to the order 8, which are 0.
 
     >>> det(Variable([[2.0, 1.0], [1.0, 3.0]])).item()
     5.0

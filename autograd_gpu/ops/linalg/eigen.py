@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any, NamedTuple, cast
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.modes import recording
 from autograd_gpu.ops.creation import tril, triu
 from autograd_gpu.ops.linalg.common import (
     adjoint,
     check_square,
-    close,
     diagonal_of,
     embedded,
     hermitian,
-    inverse,
     variable,
+)
+from autograd_gpu.ops.linalg.equal_values import (
+    close,
+    in_general_position,
+    inverse,
+    sylvester,
     within_groups,
 )
+from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -32,24 +38,34 @@ class EigResult(NamedTuple):
 
 
 def _eigh(xp: Namespace, g: Any, y: Any) -> Any:
-    gw, gv = g
-    w, v = y
+    gw, gv, ga, gcarrier = g
+    w, v, a, carrier = y
     vh, equal = adjoint(xp, v), close(w)
     turn = xp.matmul(vh, gv)
-    gaps = inverse(xp, w[..., None, :] - w[..., :, None], equal)
     inner = (
-        gaps * (turn - adjoint(xp, turn)) * 0.5
+        call(xp, sylvester, (turn - adjoint(xp, turn)) * 0.5, a, sign=-1)
         + embedded(xp, gw)
-        + within_groups(xp, gw, hermitian(xp, turn), equal)
+        + xp.where(equal, ga, 0)
+        + within_groups(xp, gw, hermitian(xp, turn), hermitian(xp, gcarrier), equal)
+        + carrier
     )
     return hermitian(xp, xp.matmul(xp.matmul(v, inner), vh))
 
 
 @primitive(x=_eigh, outputs=True)
-def eigh_(xp: Namespace, x: Array) -> tuple[Array, Array]:
-    """`eigh` without names."""
+def eigh_(xp: Namespace, x: Array, *, general: bool = False) -> tuple[Array, ...]:
+    """The eigenvalues and eigenvectors, these `in_general_position` if `general`; the block
+    diagonal matrix of the eigenvalues, and a zero matrix that brings a derivative the direction
+    along which its first order was taken."""
     check_square(xp, "eigh", x)
-    return tuple(xp.linalg.eigh(hermitian(xp, x)))
+    w, v = xp.linalg.eigh(hermitian(xp, x))
+    if general:
+        v = xp.matmul(v, in_general_position(xp, close(w), v.dtype))
+    return w, v, xp.astype(embedded(xp, w), v.dtype), xp.zeros_like(v)
+
+
+def _recorded(x: Any) -> bool:
+    return recording.get() and isinstance(x, Variable) and x.requires_grad
 
 
 def _mirrored(x: Any, UPLO: str | None) -> Any:
@@ -74,32 +90,32 @@ def eigh(x: Any, UPLO: str | None = None) -> EighResult:
 
     Vectors are free to turn among those with one eigenvalue, and complex ones have a free phase;
     the gradient is for losses that do not depend on that.  Eigenvalues that differ by rounding only
-    count as equal, and the gradient stays finite.  It is right there for losses of eigenvalues and
-    of spans of vectors.  A loss of `(v * h(w)) @ vᴴ` also has a part between vectors with equal
-    eigenvalues, which follows from the other parts unless the gradient of these eigenvalues is 0,
-    where it counts as 0; so do second derivatives there.
+    count as equal.  With these too the gradient is finite, and right for losses of eigenvalues, of
+    spans of vectors, and of one matrix `(v * h(w)) @ vᴴ`; second derivatives are right for losses
+    of eigenvalues or of spans, and those of higher orders for losses of spans.  Other functions of
+    matrices have every order with `matrix_function`.  While a gradient is recorded, the vectors of
+    equal eigenvalues are turned away from the axes, without which these losses are not told apart.
 
     >>> eigh(Variable([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.shape
     (2,)
     """
-    return EighResult(*cast(Any, eigh_(_mirrored(x, UPLO))))
+    x = _mirrored(x, UPLO)
+    return EighResult(*cast(Any, eigh_(x, _recorded(x)))[:2])
 
 
-def _eigvalsh(xp: Namespace, g: Any, x: Any) -> Any:
-    v = xp.linalg.eigh(hermitian(xp, x))[1]
-    return xp.matmul(v * g[..., None, :], adjoint(xp, v))
-
-
-@primitive(x=_eigvalsh)
+@primitive()
 def eigvalsh_(xp: Namespace, x: Array) -> Array:
-    """`eigvalsh` of whole matrices."""
+    """`eigvalsh` without a gradient."""
     check_square(xp, "eigvalsh", x)
     return xp.linalg.eigvalsh(hermitian(xp, x))
 
 
 def eigvalsh(x: Any, UPLO: str | None = None) -> Variable:
     """The eigenvalues [..., N], ascending, of Hermitian matrices [..., N, N]; see `eigh`."""
-    return eigvalsh_(_mirrored(x, UPLO))
+    x = _mirrored(x, UPLO)
+    if _recorded(x):
+        return cast(Variable, eigh(x).eigenvalues)
+    return eigvalsh_(x)
 
 
 def _eig(xp: Namespace, g: Any, y: Any) -> Any:

@@ -7,8 +7,10 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.elementwise import abs_, divide, multiply
-from autograd_gpu.ops.linalg.common import check_matrices, inverse, raw, variable
-from autograd_gpu.ops.linalg.factors import svdvals
+from autograd_gpu.ops.linalg.common import check_matrices, raw, variable
+from autograd_gpu.ops.linalg.equal_values import inverse
+from autograd_gpu.ops.linalg.polar import nuclear_norm
+from autograd_gpu.ops.linalg.singular_values import svdvals
 from autograd_gpu.ops.linalg.solving import inv
 from autograd_gpu.ops.reductions import Axis, kept, max_, min_, sum_
 from autograd_gpu.ops.shape import expand_dims, moveaxis, reshape
@@ -35,7 +37,7 @@ def _vector_norm(
     return g * direction * xp.where(zero, 0, xp.where(zero, 1, size) ** (ord - 2))
 
 
-@primitive(x=_vector_norm)
+@primitive(x=_vector_norm, tangent="reduction")
 def vector_norm_(
     xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
@@ -78,9 +80,10 @@ def matrix_norm(x: Any, keepdims: bool = False, ord: Order = "fro") -> Variable:
         raise ValueError(f"matrix_norm: matrices are needed, got {x.dtype}{list(x.shape)}")
     if ord in ("fro", None):
         return vector_norm_(x, (-2, -1), keepdims, 2)
-    if ord in ("nuc", 2, -2):
-        s = svdvals(x)
-        y = sum_(s, -1) if ord == "nuc" else (max_ if ord == 2 else min_)(s, -1)
+    if ord == "nuc":
+        y = nuclear_norm(x)
+    elif ord in (2, -2):
+        y = (max_ if ord == 2 else min_)(svdvals(x), -1)
     elif ord in (1, -1, math.inf, -math.inf):
         sums = sum_(abs_(x), -2 if abs(float(ord)) == 1 else -1)
         y = (max_ if float(ord) > 0 else min_)(sums, -1)

@@ -21,6 +21,7 @@ from autograd_gpu.variable import Variable
 @primitive(
     a=lambda xp, g, b, axis: xp.linalg.cross(xp.conj(b), g, axis=axis),
     b=lambda xp, g, a, axis: xp.linalg.cross(g, xp.conj(a), axis=axis),
+    tangent="linear",
 )
 def cross(xp: Namespace, a: Array, b: Array, *, axis: int = -1) -> Array:
     """The vector products of vectors of three elements along `axis`, broadcasting.
@@ -43,7 +44,7 @@ def _spread(xp: Namespace, g: Any, x_shape: tuple[int, ...], offset: int) -> Any
     return call(xp, diagonal_matrix, g, shape=x_shape[-2:], offset=offset)
 
 
-@primitive(x=_spread)
+@primitive(x=_spread, tangent="linear")
 def diagonal(xp: Namespace, x: Array, *, offset: int = 0) -> Array:
     """The diagonals of matrices, the last two axes, `offset` above the main one.
 
@@ -53,7 +54,12 @@ def diagonal(xp: Namespace, x: Array, *, offset: int = 0) -> Array:
     return xp.linalg.diagonal(x, offset=offset)
 
 
-@primitive(v=lambda xp, g, offset: xp.linalg.diagonal(g, offset=offset))
+@primitive(
+    v=lambda xp, g, offset: xp.linalg.diagonal(g, offset=offset),
+    tangent=lambda xp, t, offset, y_shape: call(
+        xp, diagonal_matrix, t, shape=y_shape[-2:], offset=offset
+    ),
+)
 def diagonal_matrix(xp: Namespace, v: Array, *, shape: tuple[int, int], offset: int = 0) -> Array:
     """Matrices of `shape` with `v` on the diagonal and zeros elsewhere."""
     rows, columns = shape

@@ -18,7 +18,7 @@ from autograd_gpu.ops.linalg.common import (
     raw,
     variable,
 )
-from autograd_gpu.ops.linalg.factors import svdvals
+from autograd_gpu.ops.linalg.singular_values import svdvals
 from autograd_gpu.ops.matmul import matmul
 from autograd_gpu.ops.powers import square
 from autograd_gpu.ops.reductions import sum_

@@ -1,0 +1,69 @@
+"""Which function of this library user code called, for the error of an op inside it.
+
+Many public functions are made of ops, and an op that fails knows its own name only.  The call stack
+knows the rest, and looking at it costs nothing until there is an error.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import FrameType
+from typing import Any
+
+PACKAGE = __name__.partition(".")[0]
+LAYERS = ("ops.", "nn.functional.", "numpy_names", "special", "fft", "linalg")
+"""The modules whose functions users call by name."""
+
+
+def public_call(op: str) -> str | None:
+    """The call by which user code came to `op`, as `name(argument: dtype[shape], ...)`.
+
+    None where that was the op itself.
+    """
+    frame: FrameType | None = sys._getframe(1)
+    found = None
+    while frame is not None and _module(frame).partition(".")[0] == PACKAGE:
+        if _is_public(frame):
+            found = frame
+        frame = frame.f_back
+    if found is None or (name := found.f_code.co_name.rstrip("_")) == op:
+        return None
+    return f"{name}({', '.join(_arguments(found))})"
+
+
+def describe(x: Any) -> str:
+    """dtype and shape of an array or of those in a list, a number itself."""
+    if hasattr(x, "dtype") and hasattr(x, "shape"):
+        return f"{x.dtype}{list(x.shape)}"
+    if not _is_option(x):
+        shown = [describe(v) for v in x[:4]] + ["..."] * (len(x) > 4)
+        return f"[{', '.join(shown)}]"
+    return repr(x)[:60]
+
+
+def _is_option(x: Any) -> bool:
+    """Whether `x` is neither an array nor a list with arrays."""
+    inside = x if isinstance(x, (list, tuple)) else (x,)
+    return not any(hasattr(v, "dtype") and hasattr(v, "shape") for v in inside)
+
+
+def _module(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", ""))
+
+
+def _is_public(frame: FrameType) -> bool:
+    module, code = _module(frame).partition(".")[2], frame.f_code
+    return (
+        module.startswith(LAYERS)
+        and code.co_qualname == code.co_name  # neither a method nor nested
+        and not code.co_name.startswith(("_", "<"))
+    )
+
+
+def _arguments(frame: FrameType) -> list[str]:
+    """The arguments that were given to the function, as far as they still have their names."""
+    names, more, _, values = inspect.getargvalues(frame)
+    names = [*names, *((more,) if more else ())]
+    given = [(name, values[name]) for name in names if values.get(name) is not None]
+    return [f"{name}={x!r:.60}" if _is_option(x) else f"{name}: {describe(x)}" for name, x in given]
