@@ -40,10 +40,7 @@ class _Block:
     """Numbers that one kernel writes: they are its arguments, so nothing waits or is shared."""
 
     def __init__(self) -> None:
-        # Not from the graph's own pool: that could be memory which the graph wrote to, and gave
-        # back, earlier in the step, and so would overwrite these after each launch.
-        memory = cp.get_default_memory_pool().malloc(8 * _WORDS)
-        self.array = cp.ndarray(_WORDS, np.uint64, memory)
+        self.array = cp.empty(_WORDS, np.uint64)
         self.words = np.zeros((), [("word", np.uint64, _WORDS)])
         self.written: bytes | None = None
         self.used = 0
@@ -56,9 +53,12 @@ class _Block:
 
 
 class LiveNumbers:
-    """All such numbers of one graph."""
+    """All such numbers of one graph; to be made before its capture."""
 
     def __init__(self) -> None:
+        # Later blocks are not to come from the graph's own pool: that could be memory which the
+        # graph wrote to, and gave back, earlier in the step, and so would overwrite them.
+        self._allocator = cp.cuda.get_allocator()
         self._blocks = [_Block()]
         self._reads: list[tuple[Callable[[], tuple[Any, ...]], Array]] = []
 
@@ -67,7 +67,8 @@ class LiveNumbers:
         values = read()
         count = len(values)
         if self._blocks[-1].used + count > _WORDS:
-            self._blocks.append(_Block())
+            with cp.cuda.using_allocator(self._allocator):
+                self._blocks.append(_Block())
         block = self._blocks[-1]
         place = range(block.used, block.used + count)
         block.used += count

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.optimizer import like
-from autograd_gpu.placement import beside, copied
+from autograd_gpu.placement import beside, copied, place_of
 from autograd_gpu.variable import Variable
 
 
