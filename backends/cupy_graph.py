@@ -215,4 +215,5 @@ def _reason(error: Exception) -> str:
     """Why a step is not captured: the op that raised, and what it said."""
     notes = [n for n in getattr(error, "__notes__", ()) if n.startswith("raised in ")]
     where = notes[0].removeprefix("raised in ") if notes else "the step"
-    return f"{where} cannot be captured in a CUDA graph: {type(error).__name__}: {error}"
+    said = str(error) if isinstance(error, NotReplayable) else f"{type(error).__name__}: {error}"
+    return f"{where} cannot be captured in a CUDA graph: {said}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import ref
 
 import cupy as cp
 
@@ -30,7 +29,6 @@ class Slot:
         self.final: Array | None = None
         """What the slot is given after each launch, where `is_bound`."""
         self._start = None if held is None else (held.shape, held.dtype, held.data, held.strides)
-        self._array = None if held is None else ref(held)
         self._earlier = held if static is not None else None
         self._is_replaced = static is not None and name == "value"
 
@@ -72,9 +70,8 @@ class Slot:
         if not self.is_read or self._start is None or now is None:
             self.final, self.is_bound = now, True
             return
-        self._earlier = None
         shape, dtype, memory, strides = self._start
-        if self._array is not None and self._array() is not None:
+        if sys.getrefcount(self._earlier) != _HELD:
             raise NotReplayable(
                 f"the {self.name} of a Variable of shape {shape} is held elsewhere, so that it "
                 f"cannot be written in place"
@@ -103,13 +100,15 @@ class Slot:
         )
 
 
-def _held_and_named() -> int:
-    held = {0: object()}
-    named = held[0]
-    return sys.getrefcount(named)
+def _references() -> tuple[int, int]:
+    """What getrefcount says of an object that one container holds, and that a local name has too."""
+    container = {0: object()}
+    held = sys.getrefcount(container[0])
+    named = container[0]
+    return held, sys.getrefcount(named)
 
 
-_HELD_AND_NAMED = _held_and_named()
+_HELD, _HELD_AND_NAMED = _references()
 
 
 class GraphReplay:

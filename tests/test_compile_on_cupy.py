@@ -157,3 +157,369 @@ def test_nothing_is_allocated_in_the_capture(cp, counting):
     assert training.step.reason is None
     assert len(c.raw_sizes) == 1  # the pool's, before the capture
     assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float64"])
+def test_half_types_keep_their_masters(cp, counting, dtype):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    states = []
+    for is_compiled in (False, True):
+        training = Training("mlp", is_compiled, dtype)
+        for _ in range(STEPS):
+            training.step(*training.batch(cp))
+        states.append(training.state())
+    assert training.step.replays == STEPS - 2
+    assert_same(*states)
+
+
+def both(cp, make, calls=STEPS, argument=lambda i: float(i)):
+    """What an eager function and a compiled one return, call by call; and the compiled one."""
+    results = []
+    for wrap in (lambda f: f, ag.compile):
+        ag.manual_seed(3)
+        function = wrap(make())
+        results.append([])
+        for i in range(calls):
+            y = function(ag.Variable(cp.full(3, argument(i), "float32")))
+            y = y if isinstance(y, tuple) else (y,)
+            results[-1].append([v.value.get() if isinstance(v, ag.Variable) else v for v in y])
+    eager, compiled = results
+    for a, b in zip(eager, compiled, strict=True):
+        assert_same(b, a)
+    return function
+
+
+def parameter(cp, value=1.0):
+    return ag.Variable(cp.full(3, value, "float32"), requires_grad=True)
+
+
+def test_the_learning_rate_may_change_between_calls(cp):
+    outputs = []
+    for wrap in (lambda f: f, ag.compile):
+        w = parameter(cp)
+        optimizer = optim.AdamW([w], lr=0.1)
+        schedule = optim.StepLR(optimizer, 2, 0.5)
+
+        def step(x, w=w, optimizer=optimizer):
+            optimizer.zero_grad()
+            (w * x).sum().backward()
+            optimizer.step()
+            return w.detach() * 1.0
+
+        function = wrap(step)
+        outputs.append([])
+        for _ in range(STEPS):
+            outputs[-1].append(function(ag.Variable(cp.ones(3, "float32"))).value.get()[0])
+            schedule.step()
+    assert outputs[1] == outputs[0]
+    assert function.replays == STEPS - 2
+    steps = -np.diff(outputs[0])
+    assert steps[0] > 1.5 * steps[1] > 2.5 * steps[3]
+
+
+def test_masks_go_on_with_the_generator(cp):
+    generators = []
+
+    def make():
+        generators.append(ag.random.Generator(5))
+        return lambda x: F.dropout(x, 0.5, generator=generators[-1])
+
+    function = both(cp, make, argument=lambda i: 1.0)
+    assert function.replays == STEPS - 2
+    assert [g.state_dict()["offset"] for g in generators] == [STEPS, STEPS]
+    generators[-1].manual_seed(5)  # also the seed is read anew
+    first = function(ag.Variable(cp.ones(3, "float32")))
+    generators[0].manual_seed(5)
+    np.testing.assert_array_equal(
+        first.value.get(),
+        F.dropout(cp.ones(3, "float32"), 0.5, generator=generators[0]).value.get(),
+    )
+
+
+def test_more_numbers_than_one_block_has(cp):
+    def make():
+        def step(x):
+            for _ in range(70):
+                x = F.dropout(x + 1.0, 0.1)
+            return x
+
+        return step
+
+    assert both(cp, make, 4).replays == 2
+
+
+# --- what cannot be captured --------------------------------------------------------------------
+
+
+def counted(cp, waits):
+    """A step that trains with dropout, and does something that waits at the end."""
+
+    def make():
+        w = parameter(cp)
+        optimizer = optim.Adam([w], lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            loss = (F.dropout(w, 0.3) * x).sum()
+            loss.backward()
+            optimizer.step()
+            return waits(w, loss), w.detach()
+
+        return step
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("waits", "name"),
+    [
+        (lambda w, loss: ag.nonzero(w.detach())[0], "nonzero"),
+        (lambda w, loss: loss.item(), "the step"),
+        (lambda w, loss: float(loss.detach() > 0), "the step"),
+        (lambda w, loss: ag.sort(w.detach()), "sort"),
+        (lambda w, loss: ag.linalg.inv(ag.eye(2) + ag.sum(w.detach())), "inv"),
+    ],
+)
+def test_what_cannot_be_captured_runs_eagerly_and_is_named(cp, counting, waits, name):
+    function = both(cp, counted(cp, waits), 4)
+    assert function.replays == 0
+    assert function.reason.startswith(name)
+    assert "cannot be captured in a CUDA graph" in function.reason
+    # everything is as usable as before
+    cp.cuda.Device().synchronize()
+    assert not cp.cuda.get_current_stream().is_capturing()
+    assert gc.isenabled()
+    other = both(cp, lambda: lambda x: x * 2, 4)
+    assert other.replays == 2
+
+
+def test_errors_of_the_step_are_raised_as_ever(cp):
+    fails = False
+
+    def step(x):
+        y = x * 2
+        return y + ag.ones(2) if fails else y
+
+    function = ag.compile(step)
+    x = ag.Variable(cp.ones(3, "float32"))
+    function(x)
+    fails = True
+    with pytest.raises(ValueError, match="add"):
+        function(x)
+    fails = False
+    assert function(x).value.get().tolist() == [2.0] * 3
+
+
+def test_without_nvmath_products_are_named(cp, counting, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "nvmath.bindings", None)
+    w = ag.Variable(cp.ones((3, 3), "float32"))
+    function = both(cp, lambda: lambda x: w @ x, 4)
+    assert function.replays == 0
+    assert function.reason.startswith("matmul(a: float32[3, 3], b: float32[3]) cannot be captured")
+    assert "nvmath-python" in function.reason
+    assert both(cp, lambda: lambda x: x * 2, 4).replays == 2  # which needs no product
+
+
+# --- arguments and results ----------------------------------------------------------------------
+
+
+def test_other_shapes_and_dtypes_are_recorded_anew(cp):
+    function = ag.compile(lambda x: x * 2 + 1)
+    for _ in range(2):
+        for shape, dtype in (((3,), "float32"), ((4,), "float32"), ((3,), "float64")):
+            for i in range(4):
+                y = function(ag.Variable(cp.full(shape, i, dtype)))
+                assert y.dtype == dtype
+                np.testing.assert_array_equal(y.value.get(), np.full(shape, 2 * i + 1))
+    assert (function.calls, function.replays) == (24, 18)
+    strided = function(ag.Variable(cp.arange(6.0, dtype="float32")[::2]))
+    assert strided.value.get().tolist() == [1.0, 5.0, 9.0]
+
+
+def test_results_are_the_callers_own(cp):
+    function = ag.compile(lambda x: x * 2)
+    results = [function(ag.Variable(cp.full(3, float(i)))) for i in range(5)]
+    assert [float(y.value[0]) for y in results] == [0.0, 2.0, 4.0, 6.0, 8.0]
+
+
+def test_arguments_are_changed_as_by_the_step(cp):
+    def step(x):
+        x += 1.0
+        return (x * x).detach()
+
+    function = ag.compile(step)
+    for i in range(5):
+        array = cp.full(3, float(i), "float32")
+        x = ag.Variable(array)
+        y = function(x)
+        assert y.value.get().tolist() == [(i + 1.0) ** 2] * 3
+        assert x.value.get().tolist() == [i + 1.0] * 3
+        assert array.get().tolist() == [float(i)] * 3  # what the caller holds is not
+    assert function.replays == 3
+
+
+def test_gradients_of_arguments(cp):
+    def step(x):
+        (x * x).sum().backward()
+
+    function = ag.compile(step)
+    kept = []
+    for i in range(5):
+        x = ag.Variable(cp.full(3, float(i), "float32"), requires_grad=True)
+        function(x)
+        kept.append(x.grad)
+    assert [float(g[0]) for g in kept] == [0.0, 2.0, 4.0, 6.0, 8.0]
+    assert function.replays == 3
+    function(x)  # which has a gradient already
+    assert x.grad.get().tolist() == [16.0] * 3
+
+
+# --- Variables that the step goes on from -------------------------------------------------------
+
+
+def test_gradients_that_accumulate(cp):
+    w = parameter(cp)
+
+    def step(x):
+        (w * x).sum().backward()
+
+    function = ag.compile(step)
+    expected = np.zeros(3, "float32")
+    for i in range(6):
+        if i == 4:
+            w.grad, expected = None, expected * 0
+        function(ag.Variable(cp.full(3, float(i), "float32")))
+        expected += i
+        assert w.grad.get().tolist() == expected.tolist()
+    assert function.replays > 0
+
+
+def test_gradients_that_are_zeroed_outside(cp):
+    w = parameter(cp)
+
+    def step(x):
+        (w * x).sum().backward()
+
+    function = ag.compile(step)
+    for i in range(6):
+        w.grad = None
+        function(ag.Variable(cp.full(3, float(i), "float32")))
+        assert w.grad.get().tolist() == [float(i)] * 3
+    assert function.replays == 4
+
+
+def test_values_that_the_step_replaces(cp):
+    def make():
+        w = ag.Variable(cp.ones(3, "float32"))
+
+        def step(x):
+            w.value = (w * 0.5 + x).value
+            return w.detach() * 1.0
+
+        return step
+
+    assert both(cp, make).replays == STEPS - 2
+
+
+def test_values_that_are_replaced_from_outside(cp):
+    w = parameter(cp)
+    function = ag.compile(lambda x: (w * x).detach())
+    for i in range(6):
+        if i == 3:
+            w.value = cp.full(3, 10.0, "float32")
+        y = function(ag.Variable(cp.full(3, float(i), "float32")))
+        assert float(y.value[0]) == i * (10.0 if i >= 3 else 1.0)
+    assert function.reason is None
+    assert function.replays == 3
+
+
+def test_values_that_are_held_elsewhere_stay(cp):
+    w = parameter(cp)
+    optimizer = optim.SGD([w], lr=1.0)
+
+    def step(x):
+        optimizer.zero_grad()
+        (w * x).sum().backward()
+        optimizer.step()
+
+    function = ag.compile(step)
+    x = ag.Variable(cp.ones(3, "float32"))
+    held = []
+    for i in range(6):
+        function(x)
+        if i in (2, 4):
+            held.append(w.value)
+    assert [float(v[0]) for v in held] == [-2.0, -4.0]
+    assert float(w.value[0]) == -5.0
+
+
+def test_a_loaded_state_is_gone_on_from(cp):
+    for load in ("optimizer", "model"):
+        ends = []
+        for is_compiled in (False, True):
+            training = Training("mlp", is_compiled)
+            for i in range(STEPS):
+                if i == 2:
+                    saved = {
+                        "optimizer": training.optimizer.state_dict(),
+                        "model": {k: v.copy() for k, v in training.model.state_dict().items()},
+                    }
+                if i == 5:
+                    getattr(training, load).load_state_dict(saved[load])
+                training.step(*training.batch(cp))
+            ends.append(training.state())
+        assert training.step.replays >= STEPS - 4
+        assert_same(*ends)
+
+
+def test_the_training_mode_counts(cp):
+    drop = nn.Dropout(0.5)
+    function = ag.compile(lambda x: drop(x))
+    x = ag.Variable(cp.ones(64, "float32"))
+    for i in range(8):
+        drop.train(i < 4)
+        assert (function(x).value.get() == 1).all() == (i >= 4)
+
+
+# --- memory and streams -------------------------------------------------------------------------
+
+
+def test_a_graphs_memory_is_its_own(cp):
+    training = Training("mlp", True)
+    eager = Training("mlp", False)
+    ag.manual_seed(1)
+    expected = [eager.step(*eager.batch(cp)).value.get() for _ in range(STEPS)]
+    ag.manual_seed(1)
+    others = []
+    for i in range(STEPS):
+        loss = training.step(*training.batch(cp))
+        assert loss.value.get() == expected[i]
+        for n in (1, 4, 8, 30, 32, 40, 48, 2000):  # sizes as the step has them
+            others.append(cp.full(n, float(i), "float32"))
+        for j, x in enumerate(others):
+            assert (x.get() == j // 8).all()
+
+
+def test_launches_on_another_stream(cp):
+    w = parameter(cp)
+
+    def step(x):
+        w.value = (w + x).value
+        return w.detach() * 1.0
+
+    function = ag.compile(step)
+    stream = cp.cuda.Stream(non_blocking=True)
+    for i in range(6):
+        x = ag.Variable(cp.full(3, 1.0, "float32"))
+        cp.cuda.Device().synchronize()
+        if i % 2:
+            with stream:
+                y = function(x)
+            stream.synchronize()
+        else:
+            y = function(x)
+        assert y.value.get().tolist() == [i + 2.0] * 3
+    assert function.replays == 4

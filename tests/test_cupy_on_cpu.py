@@ -733,6 +733,77 @@ def test_captures_and_other_streams(capturing) -> None:
         blocking.end_capture()
 
 
+# --- nvmath-python's cuBLAS -----------------------------------------------------------------------
+def product(a: Any, b: Any, out: Any, handle: int) -> None:
+    """`out[...] = a @ b` in float32 and C order."""
+    from nvmath.bindings import cublas
+
+    (m, k), n = a.shape, b.shape[1]
+    one, zero = np.ones(1, "f4"), np.zeros(1, "f4")
+    cublas.gemm_ex(
+        handle, 0, 0, n, m, k, one.ctypes.data, b.data.ptr, 0, n, a.data.ptr, 0, k,
+        zero.ctypes.data, out.data.ptr, 0, n, 68, -1,
+    )  # fmt: skip
+
+
+def test_nvmaths_products_can_be_captured(capturing) -> None:
+    from nvmath.bindings import cublas
+
+    a, b = (cp.asarray(draw(shape, "f4")) for shape in ((2, 3), (3, 4)))
+    out, workspace = cp.empty((2, 4), "f4"), cp.empty(1 << 20, "u1")
+    handle = cublas.create()
+    product(a, b, out, handle)
+    np.testing.assert_allclose(out.get(), a.get() @ b.get(), rtol=1e-6)
+    stream = capturing()
+    cublas.set_stream(handle, stream.ptr)
+    cublas.set_workspace(handle, workspace.data.ptr, workspace.nbytes)
+    with counting() as c:
+        product(a, b, out, handle)
+    assert not c.blas
+    graph = stream.end_capture()
+    a *= 2
+    with counting() as c:
+        graph.launch(stream)
+    assert [call.name for call in c.blas] == ["gemmEx"]
+    np.testing.assert_allclose(out.get(), a.get() @ b.get(), rtol=1e-6)
+
+
+def test_nvmaths_products_need_a_workspace_in_a_capture(capturing) -> None:
+    from nvmath.bindings import cublas
+
+    x, workspace = cp.ones((2, 2), "f4"), cp.empty(1 << 20, "u1")
+    handle = cublas.create()
+    stream = capturing()
+    cublas.set_workspace(handle, workspace.data.ptr, workspace.nbytes)
+    cublas.set_stream(handle, stream.ptr)  # which forgets the workspace
+    with pytest.raises(IllegalCall, match="cuBLAS would allocate a workspace in the capture"):
+        product(x, x, cp.empty((2, 2), "f4"), handle)
+    with pytest.raises(IllegalCall, match="not aligned to 256 bytes"):
+        cublas.set_workspace(handle, workspace.data.ptr + 8, 1 << 10)
+    with pytest.raises(IllegalCall, match="cuBLAS's workspace .* beyond its allocation"):
+        cublas.set_workspace(handle, workspace.data.ptr, 1 << 30)
+    cublas.destroy(handle)
+    with pytest.raises(IllegalCall, match="no handle of nvmath's cuBLAS"):
+        product(x, x, x, handle)
+
+
+def test_nvmath_has_these_functions() -> None:
+    """The real package, where it is installed, in a process without the emulation."""
+    code = """
+    import importlib.util, inspect
+    if importlib.util.find_spec("nvmath") is not None:
+        from nvmath.bindings import cublas
+        import cupy_on_cpu.cublas, cupy_on_cpu.nvmath as stand_in
+        for name, function in stand_in._NAMES.items():
+            ours = inspect.signature(getattr(stand_in.NvmathCublas, function))
+            theirs = inspect.signature(getattr(cublas, name))
+            assert len(ours.parameters) - 1 == len(theirs.parameters), name
+        print("compared")
+    """
+    if run(code) != "compared\n":
+        pytest.skip("nvmath-python is not installed")
+
+
 def test_threads_share_the_device() -> None:
     def work(seed: int) -> bool:
         x = draw((40, 40), seed=seed)
