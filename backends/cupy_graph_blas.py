@@ -6,6 +6,7 @@ itself can be captured, given a workspace that lives as long as the graph; it wo
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -92,10 +93,9 @@ def _routed(products: Products | None) -> Iterator[Any]:
 
 def _bindings() -> Any:
     try:
-        from nvmath.bindings import cublas
+        return importlib.import_module("nvmath.bindings.cublas")
     except ImportError:
         return None
-    return cublas
 
 
 # A handle is expensive to make, and lives on, as CuPy's do.
