@@ -16,6 +16,7 @@ from autograd_gpu.graph import make_result
 from autograd_gpu.modes import recording, watching
 from autograd_gpu.precision import casting
 from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
+from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
 from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
@@ -106,6 +107,7 @@ class Compiled(Generic[P, R]):
         except NotReplayable as error:
             self.reason = program.reason = str(error)
             return function(*call.args, **call.kwargs)
+        returned[0].kept = arrays_of(function)
         self.reason = program.add(replay, returned[0], watcher.recordings)
         result: R = returned[0].rebuilt(outputs, call.given)
         return result
@@ -221,6 +223,8 @@ class _Returned:
 
     def __init__(self, result: Any, given: Sequence[Any], seen: Seen | None) -> None:
         self.arrays: list[Any] = []
+        self.kept: list[Any] = []
+        """What the recording may refer to by address only."""
         self.reason = seen.reason() if seen is not None else None
         self._given = {id(x): i for i, x in enumerate(given)}
         self._seen = seen

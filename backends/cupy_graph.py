@@ -40,13 +40,16 @@ class GraphRecorder:
         self._undo: list[Callable[[], None]] = []
         self._peeking = False
         self._reserve = 0
+        self._kept: list[Any] = []
+        """Memory from outside of the graph that it reads, besides that of slots and arguments."""
+        self._allocations = _Allocations()
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:
-        peak = _Peak()
-        with rehearsed_products(), peak:
+        allocations = _Allocations()
+        with rehearsed_products(), allocations:
             yield
-        self._reserve = peak.bytes
+        self._reserve = allocations.peak
 
     def record(
         self, run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any]
@@ -62,7 +65,8 @@ class GraphRecorder:
         pool = cp.cuda.MemoryPool()
         try:
             with captured_products() as products, capture(pool, self._reserve) as captured:
-                outputs = run(stand_ins)
+                with self._allocations:
+                    outputs = run(stand_ins)
                 for slot in self._used():
                     slot.finish()
         except BaseException as error:
@@ -73,7 +77,7 @@ class GraphRecorder:
             raise
         replay = GraphReplay(
             captured.graph,
-            (pool, products.workspace),
+            (pool, products.workspace, self._kept),
             given,
             statics,
             self._used(),
@@ -98,6 +102,8 @@ class GraphRecorder:
         key = id(variable), slot
         if is_new:
             self._slots[key] = None
+            if isinstance(array, cp.ndarray) and not self._allocations.have(array):
+                self._kept.append(array.data)
             return
         held = self._held(variable, slot)
         known = self._slots.get(key)
@@ -140,26 +146,32 @@ class Captured:
     graph: Any = None
 
 
-class _Peak(cp.cuda.MemoryHook):  # type: ignore[misc]
-    """The most bytes that were in use at once, of those that were asked for while this is on."""
+class _Allocations(cp.cuda.MemoryHook):  # type: ignore[misc]
+    """What memory this thread is given while this is on, and the most bytes in use at once."""
 
-    name = "autograd_gpu.peak"
+    name = "autograd_gpu.allocations"
 
     def __init__(self) -> None:
-        self.bytes = 0
+        self.peak = 0
         self._used = 0
-        self._known: set[int] = set()
+        self._alive: set[int] = set()
+        self._addresses: set[int] = set()
+
+    def have(self, x: Array) -> bool:
+        """Whether the memory of `x` is among it."""
+        return x.data.mem.ptr in self._addresses
 
     def malloc_postprocess(
         self, device_id: int, size: int, mem_size: int, mem_ptr: int, pmem_id: int
     ) -> None:
-        self._known.add(pmem_id)
+        self._addresses.add(mem_ptr)
+        self._alive.add(pmem_id)
         self._used += mem_size
-        self.bytes = max(self.bytes, self._used)
+        self.peak = max(self.peak, self._used)
 
     def free_postprocess(self, device_id: int, mem_size: int, mem_ptr: int, pmem_id: int) -> None:
-        if pmem_id in self._known:
-            self._known.remove(pmem_id)
+        if pmem_id in self._alive:
+            self._alive.remove(pmem_id)
             self._used -= mem_size
 
 

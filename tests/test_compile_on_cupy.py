@@ -532,6 +532,25 @@ def test_a_graphs_memory_is_its_own(cp):
             assert (x.get() == j // 8).all()
 
 
+def test_what_the_step_reads_from_elsewhere_is_kept(cp):
+    tables = [cp.full(1000, 3.0, "float32"), cp.full(1000, 4.0, "float32")]
+    direct = cp.full(1000, 5.0, "float32")
+
+    def step(x):
+        a, b = (ag.Variable(t) for t in tables)
+        return (x * a + b).detach() + direct
+
+    function = ag.compile(step)
+    x = ag.Variable(cp.ones(1000, "float32"))
+    for _ in range(3):
+        function(x)
+    tables.clear()  # the step is recorded with them
+    direct = None
+    others = [cp.full(1000, 9.0, "float32") for _ in range(20)]
+    assert (function(x).value.get() == 12).all()
+    assert len(others) == 20
+
+
 def test_launches_on_another_stream(cp):
     w = parameter(cp)
 
