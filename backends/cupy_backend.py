@@ -31,8 +31,10 @@ class CupyBackend:
 
     def __init__(self) -> None:
         # Not before create() has looked for a device: these define kernels and need cuBLAS.
-        from autograd_gpu.backends import cupy_steps
+        from autograd_gpu.backends import cupy_live, cupy_steps
         from autograd_gpu.backends.cupy_namespace import namespace
+
+        self._live_number = cupy_live.LiveNumber
 
         self.xp: Any = namespace()
         self.steps = cupy_steps.steps
@@ -45,6 +47,8 @@ class CupyBackend:
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""
+        if isinstance(data, self._live_number):
+            data = data.array
         if isinstance(data, cp.ndarray):
             return data if dtype is None else data.astype(dtype, copy=False)
         _refuse_foreign(data)

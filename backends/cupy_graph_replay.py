@@ -101,7 +101,7 @@ class Slot:
 
 
 def _references() -> tuple[int, int]:
-    """What getrefcount says of an object that one container holds, and that a local name has too."""
+    """What getrefcount says of an object in one container, and with a local name besides."""
     container = {0: object()}
     held = sys.getrefcount(container[0])
     named = container[0]

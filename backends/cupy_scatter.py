@@ -162,8 +162,8 @@ def _row_ids(arrays: tuple[Any, ...], dims: tuple[int, ...]) -> Array:
     return ids
 
 
-# Thrust, which sorts for CuPy, is no part of captured graphs.  There each id counts those before it,
-# which is quadratic: 2**17 ids take a GPU a few milliseconds.
+# Thrust, which sorts for CuPy, is no part of captured graphs.  In these each id counts those before
+# it, which takes quadratic time and so has a limit.
 _COUNTED = 2**17
 _count = cp.ElementwiseKernel(
     "raw I ids, int64 n",
