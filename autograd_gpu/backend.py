@@ -426,6 +426,14 @@ def _auto() -> Backend:
     return _automatic
 
 
+def same_home(a: Backend, b: Backend) -> bool:
+    """Whether arrays of both may meet in an op.
+
+    While a step is recorded, a backend of its own has stand-ins for the arrays of another.
+    """
+    return a is b or getattr(a, "stands_for", None) is b or getattr(b, "stands_for", None) is a
+
+
 def backend_mismatch(op: str, operands: Sequence[object]) -> TypeError:
     """The error for an op whose operands live on different backends."""
     kinds = ", ".join(

@@ -7,7 +7,14 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_mismatch, find_backend
+from autograd_gpu.backend import (
+    BACKENDS,
+    SEVERAL_DEVICES,
+    Array,
+    backend_mismatch,
+    find_backend,
+    same_home,
+)
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -356,7 +363,7 @@ def _arrays(name: str, inputs: tuple[Any, ...]) -> list[Any]:
             if hasattr(value, "dtype"):  # other array types of the backends
                 found = find_backend(value)
         if found is not None and found.array_type is kind:
-            if backend is not None and found is not backend:
+            if backend is not None and not same_home(found, backend):
                 raise backend_mismatch(name, [_raw(v) for v in inputs if find_backend(_raw(v))])
             backend = found
             if any(value is other for other in arrays):

@@ -15,6 +15,7 @@ from autograd_gpu.backend import (
     current_backend,
     find_backend,
     memory_figures,
+    same_home,
 )
 from autograd_gpu.callers import describe as describe, public_call
 from autograd_gpu.graph import FunctionNode, reconnected, selected
@@ -54,11 +55,8 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         if backend is None or not hasattr(backend, "name"):
             backend = found
         elif found is not backend:
-            # While a step is recorded, stand-ins for arrays meet arrays from outside of it.
-            if getattr(found, "stands_for", None) is backend:
-                backend = found
-                continue
-            if getattr(backend, "stands_for", None) is found:
+            if same_home(found, backend):  # a step is recorded, in which stand-ins go first
+                backend = found if hasattr(found, "stands_for") else backend
                 continue
             # A NumPy scalar is passed by value: it belongs to no device.
             if type(x) is not found.array_type and x.ndim == 0:

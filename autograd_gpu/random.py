@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import load_backend
-from autograd_gpu.recorder import recorder
+from autograd_gpu.recorder import live, recorder
 
 
 class Generator:
@@ -49,10 +49,9 @@ class Generator:
     def next_key(self) -> tuple[int, int]:
         """Seed and offset of the next array of counter-based numbers (`xp.random_unit`)."""
         watcher = recorder.get()
-        if watcher is None:
-            return self._advance()
-        watcher.on_failure(self._go_back)
-        seed, offset = watcher.numbers(self._advance)
+        if watcher is not None:
+            watcher.on_failure(self._go_back)
+        seed, offset = live(self._advance)
         return seed, offset
 
     def _advance(self) -> tuple[int, int]:

@@ -86,7 +86,8 @@ class Recorder(Protocol):
     and the backend's `steps` asks for their `numbers`."""
 
     def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
-        """`change(variable, *args)`: an optimiser's update of the Variable by its gradient.
+        """`change(variable, *args)`: an optimiser's update of the Variable by its gradient, or of
+        something else by the Variable.
 
         It is called in every replay too, or what it does on the host is: step counts go on and
         learning rates are read.
@@ -103,3 +104,9 @@ class Recorder(Protocol):
 
 
 recorder: ContextVar[Recorder | None] = ContextVar("autograd_gpu.recorder", default=None)
+
+
+def live(read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
+    """`read()`: numbers that the host changes from call to call."""
+    watcher = recorder.get()
+    return read() if watcher is None else watcher.numbers(read)

@@ -20,13 +20,15 @@ class Comparison:
     """`difference` says in words what differs; `lasting` are the ids of those of the later tape's
     arrays from outside that are the same memory in both, and not just equal."""
 
-    def __init__(self, earlier: Tape, later: Tape) -> None:
-        self.earlier, self.later = earlier, later
+    def __init__(self, earlier: tuple[Tape, list[Value]], later: tuple[Tape, list[Value]]) -> None:
+        (self.earlier, earlier_outputs), (self.later, later_outputs) = earlier, later
         self.lasting: set[int] = set()
         self.difference: str | None = None
         self._same: dict[int, int] = {}
         try:
             self._tapes()
+            self.place = "the result"
+            self._arguments(earlier_outputs, later_outputs)
         except Differs as error:
             self.difference = str(error)
 
@@ -81,11 +83,10 @@ class Comparison:
         if a.root is not a:
             self._values(a.root, b.root)
         elif a.kind in ("slot", "late", "given"):
-            same = (
-                a.content == b.content
-                if a.kind == "given"
-                else (a.content[0] is b.content[0] and a.content[1] == b.content[1])
-            )
+            if a.kind == "given":
+                same = a.content == b.content
+            else:
+                same = _is_equal(a.content[0], b.content[0]) and a.content[1] == b.content[1]
             if not same:
                 raise Differs(f"{self.place} reads another Variable from call to call")
         elif a.kind == "array":
@@ -109,11 +110,15 @@ def _is_equal_array(a: Array, b: Array) -> bool:
 
 
 def _is_equal(a: Any, b: Any) -> bool:
+    if a is b:
+        return True
+    if hasattr(a, "requires_grad"):  # Variables: == compares their elements
+        return False
     if isinstance(a, float):
         return a.hex() == b.hex()
     if isinstance(a, (complex, np.generic)):
         return np.asarray(a).tobytes() == np.asarray(b).tobytes()
-    if callable(a):
+    if callable(a) and not isinstance(a, type):
         return _is_same_function(a, b)
     try:
         return bool(a == b)

@@ -1,4 +1,4 @@
-"""What a recording knows of NumPy's functions: shapes of their results that do not depend on values.
+"""What a recording knows of NumPy's functions: that the shapes of their results follow from shapes.
 
 A function that is not listed here ends a recording.
 """
@@ -9,6 +9,11 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
+
+
+def words(text: str) -> frozenset[str]:
+    """The words of a text."""
+    return frozenset(text.split())
 
 
 class Reduction(NamedTuple):
@@ -28,18 +33,8 @@ REDUCTIONS = {
     "min": Reduction(np.minimum.reduce, _MAX),
 }
 
-METADATA = frozenset(
-    [
-        "can_cast",
-        "common_type",
-        "iscomplexobj",
-        "isrealobj",
-        "may_share_memory",
-        "ndim",
-        "result_type",
-        "shape",
-        "size",
-    ]
+METADATA = words(
+    """can_cast common_type iscomplexobj isrealobj may_share_memory ndim result_type shape size"""
 )
 """They look at no element."""
 
@@ -50,163 +45,24 @@ WRITING = frozenset(("copyto", "fill_diagonal", "place", "put", "put_along_axis"
 
 JOINING = frozenset(("concatenate", "stack"))
 
-METHODS = frozenset(
-    [
-        "conj",
-        "conjugate",
-        "max",
-        "min",
-        "prod",
-        "ravel",
-        "repeat",
-        "reshape",
-        "squeeze",
-        "sum",
-        "swapaxes",
-        "transpose",
-    ]
+METHODS = words(
+    """conj conjugate max min prod ravel repeat reshape squeeze sum swapaxes transpose"""
 )
 """They are the methods of the same name, whose calls are spelled with `out`."""
 
-_KNOWN = frozenset(
-    [
-        "all",
-        "amax",
-        "amin",
-        "angle",
-        "any",
-        "append",
-        "argmax",
-        "argmin",
-        "argpartition",
-        "argsort",
-        "around",
-        "array_split",
-        "astype",
-        "atleast_1d",
-        "atleast_2d",
-        "atleast_3d",
-        "average",
-        "block",
-        "broadcast_arrays",
-        "broadcast_to",
-        "choose",
-        "clip",
-        "column_stack",
-        "concat",
-        "concatenate",
-        "convolve",
-        "copy",
-        "corrcoef",
-        "correlate",
-        "cov",
-        "cross",
-        "cumprod",
-        "cumsum",
-        "cumulative_prod",
-        "cumulative_sum",
-        "diag",
-        "diagflat",
-        "diagonal",
-        "diff",
-        "digitize",
-        "dot",
-        "dsplit",
-        "dstack",
-        "ediff1d",
-        "einsum",
-        "expand_dims",
-        "fft",
-        "fftshift",
-        "fix",
-        "flip",
-        "fliplr",
-        "flipud",
-        "gradient",
-        "hsplit",
-        "hstack",
-        "hypot",
-        "i0",
-        "ifftshift",
-        "imag",
-        "inner",
-        "interp",
-        "isclose",
-        "isin",
-        "isneginf",
-        "isposinf",
-        "kron",
-        "lexsort",
-        "matrix_transpose",
-        "max",
-        "mean",
-        "median",
-        "min",
-        "moveaxis",
-        "nan_to_num",
-        "nanargmax",
-        "nanargmin",
-        "nancumprod",
-        "nancumsum",
-        "nanmax",
-        "nanmean",
-        "nanmedian",
-        "nanmin",
-        "nanpercentile",
-        "nanprod",
-        "nanquantile",
-        "nanstd",
-        "nansum",
-        "nanvar",
-        "outer",
-        "pad",
-        "partition",
-        "percentile",
-        "permute_dims",
-        "polyval",
-        "prod",
-        "ptp",
-        "quantile",
-        "ravel",
-        "real",
-        "repeat",
-        "reshape",
-        "resize",
-        "roll",
-        "rollaxis",
-        "rot90",
-        "round",
-        "searchsorted",
-        "select",
-        "sinc",
-        "sort",
-        "sort_complex",
-        "split",
-        "squeeze",
-        "stack",
-        "std",
-        "sum",
-        "swapaxes",
-        "take",
-        "take_along_axis",
-        "tensordot",
-        "tile",
-        "trace",
-        "transpose",
-        "trapezoid",
-        "tril",
-        "triu",
-        "unstack",
-        "unwrap",
-        "vander",
-        "var",
-        "vdot",
-        "vsplit",
-        "vstack",
-        "where",
-        "conj",
-        "conjugate",
-    ]
+_KNOWN = words(
+    """all amax amin angle any append argmax argmin argpartition argsort around array_split astype
+    atleast_1d atleast_2d atleast_3d average block broadcast_arrays broadcast_to choose clip
+    column_stack concat concatenate conj conjugate convolve copy corrcoef correlate count_nonzero
+    cov cross cumprod cumsum cumulative_prod cumulative_sum diag diagflat diagonal diff digitize
+    dot dsplit dstack ediff1d einsum expand_dims fft fftshift fix flip fliplr flipud gradient
+    hsplit hstack hypot i0 ifftshift imag inner interp isclose isin isneginf isposinf kron lexsort
+    matrix_transpose max mean median min moveaxis nan_to_num nanargmax nanargmin nancumprod
+    nancumsum nanmax nanmean nanmedian nanmin nanpercentile nanprod nanquantile nanstd nansum
+    nanvar outer pad partition percentile permute_dims polyval prod ptp quantile ravel real repeat
+    reshape resize roll rollaxis rot90 round searchsorted select sinc sort sort_complex split
+    squeeze stack std sum swapaxes take take_along_axis tensordot tile trace transpose trapezoid
+    tril triu unstack unwrap vander var vdot vsplit vstack where"""
 )
 
 

@@ -10,7 +10,7 @@ from weakref import ref
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_tape import OUT, HostNumber, Into, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import OUT, Argument, HostNumber, Into, Step, Tape, Value
 
 Array = np.ndarray[Any, Any]
 
@@ -20,8 +20,19 @@ ALIGNMENT = 64
 LARGE = 1 << 16
 """Bytes from which on a result's name is cleared when it is dead."""
 
+_NOWHERE = np.zeros(16, np.uint8)
+
 # What getrefcount says of an array that only a Variable's slot holds.
 _ALONE = 2
+
+# Their results are the nearest numbers to the true ones, whichever loop NumPy takes.  Others can
+# differ in the last bit where a result takes the place of an operand.
+_ROUNDED = frozenset(
+    (
+        *(np.absolute, np.add, np.divide, np.maximum, np.minimum, np.multiply, np.negative),
+        *(np.positive, np.square, np.sqrt, np.subtract),
+    )
+)
 
 _IN_PLACE = {
     operator.iadd: np.add,
@@ -44,11 +55,10 @@ class Program:
         outputs: Sequence[Value],
         guards: Sequence[tuple[Callable[[], Any], Any]],
         empty: Sequence[tuple[Any, str]],
-        given: dict[int, int],
         is_variable: Sequence[bool],
         lasting: set[int],
     ) -> None:
-        self.tape, self.outputs, self.lasting, self.given = tape, outputs, lasting, given
+        self.tape, self.outputs, self.lasting = tape, outputs, lasting
         self.scope: dict[str, Any] = {"getrefcount": getrefcount}
         self.names: dict[Any, str] = {}
         self.linked: list[Value] = []
@@ -56,6 +66,7 @@ class Program:
         self._analyse()
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
+        lines += self._leaves()
         code = [f"if {line}:\n        return None" for line in lines]
         code += self._slots()
         for i, variable in enumerate(is_variable):
@@ -66,6 +77,21 @@ class Program:
         self._link_memory()
         exec(compile(self.source, "<compiled step>", "exec"), self.scope)
         self.run: Callable[[Sequence[Any]], list[Any] | None] = self.scope["run"]
+
+    def _leaves(self) -> Iterator[str]:
+        """What a backward does depends on which Variables require gradients, and on hooks."""
+        variables = {id(root.content[0]): root.content[0] for root in self.tape.slots}
+        for variable in variables.values():
+            if isinstance(variable, Argument):  # the signature tells
+                continue
+            name = self._variable(variable)
+            if not variable._requires_grad:
+                yield f"{name}._requires_grad"
+            elif variable._hooks or variable._post_hooks:
+                hooks = f"({name}._hooks, {name}._post_hooks)"
+                yield f"{hooks} != {self._name((variable._hooks, variable._post_hooks))}"
+            else:
+                yield f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
 
     # What is bound once, and what is local -----------------------------------------------------
 
@@ -107,7 +133,7 @@ class Program:
             for key, places in self.written.items()
             if len(places) == 1
             and key not in self.local
-            and self.roots[key].kind == "temp"
+            and self.roots[key].kind == "empty"
             and self._is_constant(self.tape.steps[places[0]], self.roots[key])
         }
 
@@ -134,8 +160,9 @@ class Program:
         return name
 
     def _variable(self, variable: Any) -> str:
-        place = self.given.get(id(variable))
-        return self._name(variable, "v") if place is None else f"given[{place}]"
+        if isinstance(variable, Argument):
+            return f"given[{variable.place}]"
+        return self._name(variable, "v")
 
     def _slot(self, variable: Any, slot: str) -> str:
         return f"{self._variable(variable)}.{slot}"
@@ -164,7 +191,8 @@ class Program:
         if type(x) is list:
             return f"[{', '.join(self._expression(item) for item in x)}]"
         if type(x) is slice:
-            return f"slice({self._expression(x.start)}, {self._expression(x.stop)}, {self._expression(x.step)})"
+            parts = [self._expression(part) for part in (x.start, x.stop, x.step)]
+            return f"slice({', '.join(parts)})"
         if type(x) in (float, str):
             return repr(x) if _is_literal(x) else self._name(x)
         return self._name(x)
@@ -184,10 +212,8 @@ class Program:
                 name = self._value(root)
                 yield f"{name} = {place}"
                 kind, layout = self._name(np.ndarray), self._name(root.layout)
-                yield (
-                    f"if {name}.__class__ is not {kind} or "
-                    f"({name}.shape, {name}.strides, {name}.dtype) != {layout}:\n        return None"
-                )
+                same = f"({name}.shape, {name}.strides, {name}.dtype) == {layout}"
+                yield f"if {name}.__class__ is not {kind} or not {same}:\n        return None"
             if id(root) in self.written:  # an eager step would write into a copy
                 alone = _ALONE if self._is_static(root) else _ALONE + 1
                 yield (
@@ -214,10 +240,16 @@ class Program:
                 copied = "" if lasting else ".copy('K')"
                 yield f"{self._value(root)} = {self._name(content)}{copied}"
         handed = {id(y.root) for y in self.outputs}
+        handed_empty: dict[int, list[Value]] = {}
+        for key in self.local & self.life.keys():
+            if self.roots[key].kind == "empty":
+                handed_empty.setdefault(self.life[key][0], []).append(self.roots[key])
         dying: dict[int, list[str]] = {}
         for number, step in enumerate(self.tape.steps):
             if number in self.once:
                 continue
+            for root in handed_empty.get(number, ()):
+                yield self._allocation(root)
             line = self._line(step)
             if line is not None:
                 yield line
@@ -227,6 +259,11 @@ class Program:
                     dying.setdefault(self.life[key][1], []).append(self._value(value))
             if number in dying:
                 yield f"{' = '.join(dying.pop(number))} = None"
+
+    def _allocation(self, root: Value) -> str:
+        """Memory of its own for what is handed out, in the layout that it had."""
+        like = _at(_NOWHERE.ctypes.data, root, _NOWHERE)  # which nobody looks into
+        return f"{self._value(root)} = {self._name(np.empty_like)}({self._name(like)})"
 
     def _line(self, step: Step) -> str | None:
         how = step.how
@@ -272,14 +309,14 @@ class Program:
         """Arguments of a ufunc, with arrays for Python's numbers, which take it longer."""
         kinds = [x.dtype if isinstance(x, Value) else type(x) for x in args]
         parts = [self._expression(x) for x in args]
-        if any(kind in (int, float) for kind in kinds):
+        numbers = [i for i, x in enumerate(args) if type(x) in (int, float)]
+        if numbers:
             try:
                 found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
             except TypeError:
                 return parts
-            for i, kind in enumerate(kinds):
-                if kind in (int, float):
-                    parts[i] = self._constant(np.asarray(args[i], found[i]))
+            for i in numbers:
+                parts[i] = self._constant(np.asarray(args[i], found[i]))
         return parts
 
     def _constant(self, array: Array) -> str:
@@ -333,7 +370,7 @@ class Program:
         roots = [
             root
             for key, root in self.roots.items()
-            if root.kind == "temp" and key not in self.local
+            if root.kind in ("temp", "empty") and key not in self.local
         ]
         plan = _Plan()
         kept = {id(self.tape.steps[i].writes[0]) for i in self.once}
@@ -371,8 +408,7 @@ class Program:
         """Which of the arrays that die at a step its result may take the place of."""
         if step.how != "into" or not isinstance(step.into, Into) or not dying:
             return []
-        function = step.into.function
-        if not isinstance(function, np.ufunc) or function.signature is not None:
+        if step.into.function not in _ROUNDED or step.result.dtype.kind not in "fiu":
             return []
         operands = list(_values_in(step.args))
         return [
@@ -422,7 +458,8 @@ class _Plan:
         self.taken: dict[int, tuple[int, int]] = {}
 
     def take(self, root: Value) -> None:
-        size = -(-max(_size(root), 1) // ALIGNMENT) * ALIGNMENT
+        # With a gap behind it: NumPy takes another loop where operands touch.
+        size = (_size(root) // ALIGNMENT + 1) * ALIGNMENT
         best = None
         for i in range(len(self.free) - 1, -1, -1):
             found = self.free[i][1]

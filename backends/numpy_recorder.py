@@ -6,6 +6,7 @@ import gc
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
+from types import CellType
 from typing import Any
 from weakref import ref
 
@@ -14,7 +15,7 @@ import numpy as np
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
 from autograd_gpu.backends.numpy_program import Program
-from autograd_gpu.backends.numpy_tape import Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Argument, Step, Tape, Value
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
 from autograd_gpu.backends.traced import Traced
 from autograd_gpu.recorder import Replay, recorder
@@ -56,6 +57,7 @@ class NumpyRecorder:
             stand_ins.append(x if is_variable[i] else self.tape.root(x, "given", i))
         try:
             returned = run(stand_ins)
+            self.tape.check()
         finally:
             del stand_ins
             self._put_back()
@@ -89,16 +91,24 @@ class NumpyRecorder:
         """What the step has made is gone now, but for what it returned; anything else is kept by
         code that would miss it in a replay."""
 
-        def survivors() -> bool:
-            return any(x() is not None for x in (*self._new.values(), *self.tape.alive))
+        def survivors() -> list[Any]:
+            found = [x() for x in (*self._new.values(), *self.tape.alive)]
+            return [x for x in found if x is not None]
 
         if survivors():
             gc.collect()
-            if survivors():
+            for x in survivors():
                 self.tape.refuse(
                     "an array or Variable that it makes is kept outside of it (as an attribute, in "
                     "a list, by a closure), where a replay would not put the next one; return it"
                 )
+                if isinstance(x, Traced):
+                    _put_in_place(x)
+
+    def _subject(self, variable: Any) -> Any:
+        """A Variable, as the tape knows it."""
+        place = self._given.get(id(variable))
+        return variable if place is None else Argument(place)
 
     # What the step does --------------------------------------------------------------------------
 
@@ -109,9 +119,11 @@ class NumpyRecorder:
         if held is None:
             if key not in self._seen and key[0] not in self._new:
                 self._seen.add(key)
-                self.empty.append((variable, slot))
+                self.empty.append((self._subject(variable), slot))
                 self._touched[key[0]] = variable
             return None
+        if type(held) is not np.ndarray and key[0] in self._new:
+            return held  # fuse writes a function down
         if type(held) is not np.ndarray:
             self.tape.refuse(f"a Variable holds a {type(held).__name__}")
             return held
@@ -119,13 +131,15 @@ class NumpyRecorder:
             return self.tape.adopted(held)
         self._touched[key[0]] = variable
         if key in self._seen:  # something has set it unseen: an optimiser
-            late = self.tape.root(held, "late", (variable, slot))
-            self.tape.add(Step("late", None, (variable, slot), {}, late.value))
+            place = (self._subject(variable), slot)
+            late = self.tape.root(held, "late", place)
+            self.tape.add(Step("late", None, place, {}, late.value))
             return late
         self._seen.add(key)
+        self.tape.expect(held)
         if slot == "value" and key[0] in self._given:
             return self.tape.root(held, "given", self._given[key[0]])
-        first = self.tape.root(held, "slot", (variable, slot))
+        first = self.tape.root(held, "slot", (self._subject(variable), slot))
         self.tape.slots.append(first.value)
         return first
 
@@ -139,12 +153,12 @@ class NumpyRecorder:
         value = array
         if isinstance(array, Traced):
             value = array.value
-            if value.kind in ("slot", "late") and value.content[0] is variable:
+            if value.kind in ("slot", "late") and value.content == (self._subject(variable), slot):
                 return  # an in-place operator: x.value *= 2
         elif array is not None:
             value = self.tape.outside(array)
         self._seen.add(key)
-        self.tape.add(Step("set", None, (variable, slot, value), {}))
+        self.tape.add(Step("set", None, (self._subject(variable), slot, value), {}))
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return self.tape.numbers(read)
@@ -156,9 +170,10 @@ class NumpyRecorder:
             change(variable, *args)
         finally:
             recorder.reset(token)
+        self.tape.written()
         self._seen |= {(id(variable), "value"), (id(variable), "grad")}
         self._touched[id(variable)] = variable
-        self.tape.add(Step("update", None, (change, variable, args), {}))
+        self.tape.add(Step("update", None, (change, self._subject(variable), args), {}))
 
     def depends(self, read: Callable[[], Any]) -> None:
         self.guards.append((read, read()))
@@ -184,7 +199,6 @@ class NumpyReplay:
                 self.outputs,
                 self.source.guards,
                 self.source.empty,
-                self.source._given,
                 self.is_variable,
                 self.lasting,
             )
@@ -197,7 +211,9 @@ class NumpyReplay:
 
     def difference(self, earlier: Replay) -> str | None:
         assert isinstance(earlier, NumpyReplay)
-        comparison = Comparison(earlier.source.tape, self.source.tape)
+        comparison = Comparison(
+            (earlier.source.tape, earlier.outputs), (self.source.tape, self.outputs)
+        )
         self.lasting = comparison.lasting
         return comparison.difference
 
@@ -205,6 +221,21 @@ class NumpyReplay:
 def is_held(x: Traced) -> bool:
     """Whether anything but a Variable's slot holds the array of a stand-in that is in that slot."""
     return getrefcount(x.array) > (3 if x.value.root.kind == "array" else 2)
+
+
+def _put_in_place(x: Traced) -> None:
+    """Give those who keep a stand-in the array itself."""
+    for holder in gc.get_referrers(x):  # no comprehensions here, which hold x themselves
+        if isinstance(holder, list):
+            for i, item in enumerate(holder):
+                if item is x:
+                    holder[i] = x.array
+        elif isinstance(holder, dict):
+            for key, item in list(holder.items()):
+                if item is x:
+                    holder[key] = x.array
+        elif isinstance(holder, CellType):
+            holder.cell_contents = x.array
 
 
 def _register() -> None:

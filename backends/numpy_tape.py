@@ -23,7 +23,8 @@ class Value:
     - 'slot': what the slot `content`, a Variable and a name, held when the step began
     - 'late': what such a slot holds after an optimiser's update, read at that point
     - 'array': an array from outside, `content`
-    - 'temp': memory that the step needs for a while
+    - 'empty': memory that the step asked for
+    - 'temp': the result of a call that can be told where to write
     - 'made': what a function returns that can't be told where to write
     """
 
@@ -49,6 +50,12 @@ class HostNumber(NamedTuple):
     """Stands in a call for a number that is read again in every replay."""
 
     reader: int
+    place: int
+
+
+class Argument(NamedTuple):
+    """Stands for a Variable that is an argument of the step: another one in each call."""
+
     place: int
 
 
@@ -115,6 +122,7 @@ class Tape:
         self.readers: list[Callable[[], tuple[Any, ...]]] = []
         self.alive: list[ref[Traced]] = []
         """All stand-ins: none should outlive the step."""
+        self._expected: dict[int, tuple[ref[Array], bytes]] = {}
 
     def refuse(self, reason: str) -> None:
         """Give up: the step can't be replayed."""
@@ -124,6 +132,35 @@ class Tape:
     def add(self, step: Step) -> None:
         if self.reason is None:
             self.steps.append(step)
+
+    # What others write ------------------------------------------------------------------------
+
+    def expect(self, array: Array) -> None:
+        """Remember what is in an array from outside: NumPy's calls on such arrays alone are not
+        seen, and must not change them."""
+        owner = _owner(array)
+        if not isinstance(owner, np.ndarray):
+            owner = array
+        # Not held, since who holds an array decides whether it is written in place.
+        self._expected[id(owner)] = (ref(owner), owner.tobytes())
+
+    def check(self, array: Array | None = None) -> None:
+        """Look whether an array from outside, or all, are as they were left."""
+        known = self._expected
+        places = list(known) if array is None else [id(_owner(array)), id(array)]
+        for place in places:
+            owner = known[place][0]() if place in known else None
+            if owner is not None and owner.tobytes() != known[place][1]:
+                self.refuse(
+                    f"NumPy alone, with no array of the step, changes an array from outside of "
+                    f"shape {owner.shape}; make it a Variable, or do it elsewhere"
+                )
+
+    def written(self, array: Array | None = None) -> None:
+        """The step has changed an array, or an optimiser has."""
+        for owner in [owner() for owner, _ in self._expected.values()]:
+            if owner is not None and (array is None or np.may_share_memory(owner, array)):
+                self.expect(owner)
 
     # Arrays -----------------------------------------------------------------------------------
 
@@ -142,6 +179,8 @@ class Tape:
         if value is None:
             value = self.arrays[id(array)] = Value(array, "array", array)
             self.before[id(array)] = array.copy("K")
+            self.expect(array)
+        self.check(array)
         return value
 
     def adopted(self, array: Array) -> Traced:
@@ -150,7 +189,7 @@ class Tape:
 
     def empty(self, shape: tuple[int, ...], dtype: Any) -> Traced:
         """Memory to write into."""
-        return self.root(np.empty(shape, dtype), "temp")
+        return self.root(np.empty(shape, dtype), "empty")
 
     # Calls ------------------------------------------------------------------------------------
 
@@ -175,6 +214,9 @@ class Tape:
         if writes:
             roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
             self.add(Step("effect", function, args, kwargs, writes=tuple(roots)))
+            for x, root in zip(writes, roots, strict=True):
+                if root.kind in ("array", "given", "late", "slot"):
+                    self.written(x.array if isinstance(x, Traced) else x)
             return None
         step = Step("made", function, args, kwargs)
         new: list[Value] = []
@@ -182,8 +224,10 @@ class Tape:
         if into is not None and len(new) == 1 and type(y) is Traced and result.base is None:
             y.value.kind = "temp"
             step.how, step.into = "into", into(args, kwargs)
+        if not isinstance(y, Traced):
+            step.how = "made"
         if new or y is None:  # and not an operand as it is
-            step.result = _values(y)
+            step.result = _values(y, new)
             self.add(step)
         return y
 
@@ -306,13 +350,14 @@ class Tape:
                 self.call(function, args, kwargs, writes=(out,))
                 return out
             return self.call(function, args, kwargs)
-        reduce = known.REDUCTIONS[name].reduce
+        options = (given.get("axis"), given.get("dtype"), None, given.get("keepdims", False))
 
         def into(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Into:
-            axis, dtype = given.get("axis"), given.get("dtype")
-            return Into(reduce, (args[0], axis, dtype, OUT, given.get("keepdims", False)), {})
+            x, axis, dtype, _, keepdims = args
+            return Into(reduce, (x, axis, dtype, OUT, keepdims), kwargs)
 
-        return self.call(function, args, kwargs, into=into)
+        reduce = known.REDUCTIONS[name].reduce
+        return self.call(reduce, (args[0], *options), into=into)
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One of NumPy's functions, called with a stand-in."""
@@ -342,7 +387,7 @@ class Tape:
     def _filled(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
         real_args, _ = self._apart(args, [])
         real_kwargs, _ = self._apart(kwargs, [])
-        y = self.root(function(*real_args, **real_kwargs), "temp")
+        y = self.root(function(*real_args, **real_kwargs), "empty")
         if name == "full_like":
             fill = args[1] if len(args) > 1 else kwargs["fill_value"]
             _, noted = self._apart(fill, [])
@@ -376,12 +421,12 @@ def _copied_into(x: Value) -> Into:
     return Into(np.copyto, (OUT, x, "unsafe"), {})
 
 
-def _values(y: Any) -> Any:
-    """The Values in a result."""
+def _values(y: Any, new: Sequence[Value]) -> Any:
+    """The Values in a result, None for what was there before."""
     if isinstance(y, Traced):
-        return y.value
+        return y.value if any(y.value is value for value in new) else None
     if isinstance(y, (tuple, list)):
-        return tuple([_values(item) for item in y])
+        return tuple([_values(item, new) for item in y])
     return None
 
 

@@ -10,35 +10,20 @@ import numpy as np
 
 from autograd_gpu.backend import BACKENDS
 from autograd_gpu.backends import numpy_backend, numpy_functions, numpy_matmul
+from autograd_gpu.backends.numpy_known import is_known, words
+from autograd_gpu.backends.numpy_tape import LiveFloat, LiveInt
 from autograd_gpu.backends.traced import Traced, TracedScalar
 from autograd_gpu.recorder import recorder
 from autograd_gpu.threads import get_num_threads
 
 Array = Any
 
-WHOLE = [
-    "check_indices",
-    "conv",
-    "conv2d",
-    "conv2d_input",
-    "conv2d_weight",
-    "conv_input",
-    "conv_weight",
-    "erf",
-    "layer_norm_gradients",
-    "max_pool",
-    "max_pool_gather",
-    "max_pool_spread",
-    "normalised",
-    "random_bits",
-    "random_unit",
-    "scatter_add",
-    "softmax_cross_entropy",
-    "softmax_less_picked",
-    "sum_pool",
-    "sum_pool_spread",
-    "windows",
-]
+WHOLE = words(
+    """check_indices conv conv2d conv2d_input conv2d_weight conv_input conv_weight erf
+    layer_norm_gradients max_pool max_pool_gather max_pool_spread normalised random_bits
+    random_unit scatter_add softmax_cross_entropy softmax_less_picked sum_pool sum_pool_spread
+    windows"""
+)
 """Functions of the namespace that are one call of the recording: they use scratch memory, look at
 values, or are C code."""
 
@@ -84,11 +69,30 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
+def _from_compat(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of array_api_compat, which looks at the type of arrays."""
+    whole = _whole(function)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        tape = _tape(*args)
+        if tape is not None and not is_known(name):
+            tape.refuse(f"{name} is not known to depend on shapes only")
+        return whole(*args, **kwargs)
+
+    return call
+
+
+def _astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    return x.astype(dtype, copy=copy)
+
+
 def _asarray(data: Any, dtype: Any = None, **kwargs: Any) -> Any:
     if isinstance(data, TracedScalar):
         data = data.tape.call(np.asarray, (data,))
     if not isinstance(data, Traced):
         tape = _tape()
+        if isinstance(data, (LiveInt, LiveFloat)):
+            return tape.call(np.asarray, (data, dtype))
         if tape is None:
             return np.asarray(data, dtype, **kwargs)
         data = tape.adopted(np.asarray(data, dtype))
@@ -171,6 +175,12 @@ def _created(name: str) -> Callable[..., Any]:
     return create
 
 
+def _empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
+    tape = _tape()
+    shape = shape if isinstance(shape, tuple) else (shape,)
+    return np.empty(shape, dtype) if tape is None else tape.empty(shape, dtype)
+
+
 def _namespace() -> ModuleType:
     plain = numpy_backend.namespace()
     xp = ModuleType("autograd_gpu.backends.numpy_traced_backend.xp", plain.__doc__)
@@ -179,7 +189,15 @@ def _namespace() -> ModuleType:
     for name in WHOLE:
         if name in names:
             setattr(xp, name, _whole(names[name]))
-    for name in ("arange", "empty", "eye", "full", "linspace", "ones", "zeros"):
+    for name, function in names.items():
+        module = getattr(function, "__module__", "")
+        if module.startswith("array_api_compat") and name not in ("finfo", "iinfo"):
+            setattr(xp, name, _from_compat(name, function))
+    xp.linalg = ModuleType("linalg")
+    for name, function in vars(plain.linalg).items():
+        if callable(function):
+            setattr(xp.linalg, name, _from_compat(f"linalg.{name}", function))
+    for name in ("arange", "eye", "full", "linspace", "ones", "zeros"):
         setattr(xp, name, _created(name))
 
     def elementwise_kernel(program: Any) -> Any:
@@ -188,9 +206,11 @@ def _namespace() -> ModuleType:
     vars(xp).update(
         asarray=_asarray,
         assign=_assign,
+        astype=_astype,
         blockwise=_blockwise,
         broadcast_to=_broadcast_to,
         elementwise_kernel=elementwise_kernel,
+        empty=_empty,
         masked=_masked,
         matmul=_matmul,
     )

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_known import words
+
 if TYPE_CHECKING:
     from autograd_gpu.backends.numpy_tape import Tape, Value
 
@@ -260,43 +262,11 @@ class TracedScalar(Traced):
     base = property(lambda self: None)
 
 
-for _name in [
-    "all",
-    "any",
-    "argmax",
-    "argmin",
-    "argpartition",
-    "argsort",
-    "astype",
-    "choose",
-    "clip",
-    "conj",
-    "conjugate",
-    "copy",
-    "cumprod",
-    "cumsum",
-    "diagonal",
-    "dot",
-    "flatten",
-    "max",
-    "mean",
-    "min",
-    "prod",
-    "ravel",
-    "repeat",
-    "reshape",
-    "round",
-    "searchsorted",
-    "squeeze",
-    "std",
-    "sum",
-    "swapaxes",
-    "take",
-    "trace",
-    "transpose",
-    "var",
-    "view",
-]:
+for _name in words(
+    """all any argmax argmin argpartition argsort astype choose clip conj conjugate copy cumprod
+    cumsum diagonal dot flatten max mean min prod ravel repeat reshape round searchsorted squeeze
+    std sum swapaxes take trace transpose var view"""
+):
     setattr(Traced, _name, _method(_name))
 for _name in ("fill", "partition", "put", "sort"):
     setattr(Traced, _name, _in_place_method(_name))

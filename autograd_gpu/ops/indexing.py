@@ -18,6 +18,7 @@ from autograd_gpu.backend import (
     backend_mismatch,
     current_backend,
     find_backend,
+    same_home,
 )
 from autograd_gpu.ops.debug import active, check_index
 from autograd_gpu.placement import beside, require_together
@@ -61,7 +62,8 @@ def _entry(x: Any, entry: Any) -> Any:
     kind = entry.__class__
     if kind in BACKENDS:
         value = x.value if isinstance(x, Variable) else x
-        if value.__class__ in BACKENDS and value.__class__ is not kind and entry.ndim:
+        home = BACKENDS.get(value.__class__)
+        if home is not None and not same_home(home, BACKENDS[kind]) and entry.ndim:
             raise backend_mismatch("indexing", [value, entry])
         if SEVERAL_DEVICES and value.__class__ is kind:
             require_together("indexing", value, entry)

@@ -16,6 +16,7 @@ from autograd_gpu.backend import (
     SEVERAL_DEVICES,
     backend_mismatch,
     find_backend,
+    same_home,
 )
 from autograd_gpu.graph import edges_of, make_result
 from autograd_gpu.modes import recording
@@ -62,7 +63,7 @@ def _raw(x: Variable, value: Any, change: str) -> Any:
     if isinstance(value, (list, tuple)):
         return from_python(value, backend=backend)
     found = find_backend(value)
-    if found is not None and found is not backend and value.ndim:
+    if found is not None and not same_home(found, backend) and value.ndim:
         raise backend_mismatch(change, [x.value, value])
     if SEVERAL_DEVICES and type(value) is backend.array_type:
         require_together(change, x.value, value)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.optimizer import like
 from autograd_gpu.placement import beside, copied, place_of
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 
@@ -38,8 +39,19 @@ class EMA:
 
     def update(self) -> None:
         """Move the averages towards the parameters; to be called after every step."""
+        watcher = recorder.get()
+        if watcher is not None and watcher.one_by_one:
+            for i, x in enumerate(self.params):
+                watcher.update(self._move, x, i)
+        else:
+            self._move_all(self.params, self.averages)
+
+    def _move(self, x: Variable, i: int) -> None:
+        self._move_all([x], [self.averages[i]])
+
+    def _move_all(self, params: Sequence[Variable], averages: Sequence[Array]) -> None:
         pairs: dict[Any, list[tuple[Array, Array]]] = {}
-        for average, x in zip(self.averages, self.params, strict=True):
+        for x, average in zip(params, averages, strict=True):
             pairs.setdefault(place_of(average), []).append((average, x.value))
         for some in pairs.values():
             beside(some[0][0]).steps("average", some, lambda: {"decay": self.decay})

@@ -9,6 +9,7 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, backend_of
 from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.placement import near
+from autograd_gpu.recorder import live, recorder
 from autograd_gpu.variable import Variable
 
 _log = logging.getLogger("autograd_gpu")
@@ -64,7 +65,11 @@ class GradScaler:
             return loss
         if loss.dtype.itemsize == 2:
             loss = loss.astype("float32")
-        return loss * self._scale
+        if recorder.get() is None:
+            return loss * self._scale
+        # An array, so that nothing takes the number for a constant of the recorded step.
+        (scale,) = live(lambda: (self._scale,))
+        return loss * backend_of(loss.value).asarray(scale, loss.dtype)
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
