@@ -12,12 +12,7 @@ from autograd_gpu.backend import BACKENDS, Array
 
 def arrays_of(function: Callable[..., Any]) -> list[Array]:
     """Arrays in the closure, the globals, the defaults and the object of `function`, and in the
-    lists, tuples and dicts there.
-
-    >>> table = np.ones(3)
-    >>> [x is table for x in arrays_of(lambda x: x * table)]
-    [True]
-    """
+    lists, tuples and dicts there."""
     found: list[Array] = []
     for value in _values(function):
         items: Any = value

@@ -13,6 +13,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 import cupy as cp
@@ -224,8 +225,22 @@ def _static(x: Array) -> Array:
 
 
 def _reason(error: Exception) -> str:
-    """Why a step is not captured: the op that raised, and what it said."""
+    """Why a step is not captured: the op that raised, or the line of the step, and what it said."""
     notes = [n for n in getattr(error, "__notes__", ()) if n.startswith("raised in ")]
-    where = notes[0].removeprefix("raised in ") if notes else "the step"
+    where = notes[0].removeprefix("raised in ") if notes else f"the step{_line(error)}"
     said = str(error) if isinstance(error, NotReplayable) else f"{type(error).__name__}: {error}"
     return f"{where} cannot be captured in a CUDA graph: {said}"
+
+
+def _line(error: Exception) -> str:
+    """Where the error left the code that is not this library's or an array library's."""
+    trace, where = error.__traceback__, ""
+    while trace is not None:
+        frame = trace.tb_frame
+        if str(frame.f_globals.get("__name__")).partition(".")[0] not in _LIBRARIES:
+            where = f", in line {trace.tb_lineno} of {Path(frame.f_code.co_filename).name},"
+        trace = trace.tb_next
+    return where
+
+
+_LIBRARIES = ("autograd_gpu", "cupy", "cupyx", "cupy_backends", "numpy", "contextlib")

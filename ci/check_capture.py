@@ -2,8 +2,8 @@
 
     python ci/check_capture.py
 
-Each stage stands alone, so that a failure is reported and the next one is tried.  The last line sums
-up; exits non-zero if a stage failed.
+Each stage stands alone, so that a failure is reported and the next one is tried.  The last line
+sums up; exits non-zero if a stage failed.
 """
 
 from __future__ import annotations

@@ -308,8 +308,8 @@ def counted(cp, waits):
     ("waits", "name"),
     [
         (lambda w, loss: ag.nonzero(w.detach())[0], "nonzero"),
-        (lambda w, loss: loss.item(), "the step"),
-        (lambda w, loss: float(loss.detach() > 0), "the step"),
+        (lambda w, loss: loss.item(), "the step, in line "),
+        (lambda w, loss: float(loss.detach() > 0), "the step, in line "),
         (lambda w, loss: ag.sort(w.detach()), "sort"),
         (lambda w, loss: ag.linalg.inv(ag.eye(2) + ag.sum(w.detach())), "inv"),
     ],
@@ -319,12 +319,33 @@ def test_what_cannot_be_captured_runs_eagerly_and_is_named(cp, counting, waits, 
     assert function.replays == 0
     assert function.reason.startswith(name)
     assert "cannot be captured in a CUDA graph" in function.reason
+    if name.startswith("the step"):
+        assert " of test_compile_on_cupy.py, " in function.reason
     # everything is as usable as before
     cp.cuda.Device().synchronize()
     assert not cp.cuda.get_current_stream().is_capturing()
     assert gc.isenabled()
     other = both(cp, lambda: lambda x: x * 2, 4)
     assert other.replays == 2
+
+
+def test_loss_scaling_waits_and_says_so(cp, counting):
+    def make():
+        w = parameter(cp)
+        optimizer, scaler = optim.SGD([w], lr=0.1), optim.GradScaler(init_scale=4.0)
+
+        def step(x):
+            optimizer.zero_grad()
+            scaler.scale((w * x).sum()).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return w.detach() * 1.0
+
+        return step
+
+    function = both(cp, make, 4, argument=lambda i: float("inf") if i == 2 else 1.0)
+    assert function.replays == 0
+    assert function.reason.startswith("GradScaler.unscale_, which waits to see the gradients")
 
 
 def test_errors_of_the_step_are_raised_as_ever(cp):

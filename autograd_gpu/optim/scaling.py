@@ -65,11 +65,13 @@ class GradScaler:
             return loss
         if loss.dtype.itemsize == 2:
             loss = loss.astype("float32")
-        if recorder.get() is None:
-            return loss * self._scale
-        # An array, so that nothing takes the number for a constant of the recorded step.
-        (scale,) = live(lambda: (self._scale,))
-        return loss * backend_of(loss.value).asarray(scale, loss.dtype)
+        scale: Any = self._scale
+        if recorder.get() is not None:
+            # An array, so that nothing takes the number for a constant of the recorded step.
+            (scale,) = live(lambda: (self._scale,))
+            scale = backend_of(loss.value).asarray(scale, loss.dtype)
+        scaled: Variable = loss * scale
+        return scaled
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
@@ -92,7 +94,11 @@ class GradScaler:
                     x.grad = grad * inverse
                 else:
                     grad *= inverse
-        found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
+        try:
+            found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
+        except Exception as error:
+            error.add_note("raised in GradScaler.unscale_, which waits to see the gradients")
+            raise
         self._checked[id(optimizer)] = found
         self._found = found or bool(self._found)
 
