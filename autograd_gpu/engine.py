@@ -169,8 +169,31 @@ def _count_paths(
 ) -> tuple[dict[Node, int], dict[Node, Edges]]:
     """As `_count_all`, for the nodes on a path from `roots` to `targets` only.
 
-    Also returns each such node's edges with None in place of those that lead to no target.
+    Also returns each such node's edges with None in place of those that lead to no target; nothing
+    if all nodes are on such a path.
     """
+    counts = dict.fromkeys(roots, 0)
+    stack = list(counts)
+    while stack:
+        node = stack.pop()
+        leads_nowhere = True
+        for edge in node.edges:
+            if edge is not None:
+                leads_nowhere = False
+                if edge in counts:
+                    counts[edge] += 1
+                else:
+                    counts[edge] = 1
+                    stack.append(edge)
+        if node.shape is None or (leads_nowhere and node not in targets):
+            return _count_some_paths(roots, targets)
+    return counts, {}
+
+
+def _count_some_paths(
+    roots: list[Node], targets: Mapping[Node, Gradient]
+) -> tuple[dict[Node, int], dict[Node, Edges]]:
+    """As `_count_paths`, where nodes may lead to no target."""
     users: dict[Node, list[Node]] = {node: [] for node in roots}
     stack = list(users)
     while stack:

@@ -12,16 +12,17 @@ its place, which has no graph, so that memory does not grow with the number of o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from autograd_gpu.accumulation import fit
-from autograd_gpu.backend import NAMESPACES, backend_of
+from autograd_gpu.backend import NAMESPACES, Array, backend_of
 from autograd_gpu.engine import gradients
 from autograd_gpu.graph import Carrier, Gradient, Node, gradient_edge
 from autograd_gpu.modes import enable_grad, levels, watching
+from autograd_gpu.placement import beside, near
 from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
 
@@ -70,10 +71,16 @@ class Level:
                 level.inner.add(carrier)
         return carrier
 
+    def is_inner(self, node: Node | None, outer: Sequence[Level]) -> bool:
+        """Whether nothing outside of this run, of which `outer` are around, leads to the Node."""
+        if node is None or node in self.inner:
+            return True
+        return _is_cut(node) and not any(node in level.tangents for level in outer)
+
     def follow(self, node: Node, outer: tuple[Level, ...]) -> None:
         """The tangent of a new Node in this run; what computes it may have tangents in `outer`."""
         tangents = [None if edge is None else self.tangents.get(edge) for edge in node.edges]
-        inner = all(edge is None or edge in self.inner for edge in node.edges)
+        inner = all(self.is_inner(edge, outer) for edge in node.edges)
         if inner:
             self.inner.add(node)
         if any(t is not None for t in tangents):
@@ -119,19 +126,27 @@ def mark_inner(leaf: Variable) -> Node | None:
 
 def tangent_of(node: Node, tangents: Sequence[Gradient], *, recorded: bool) -> Gradient:
     """The tangent of the value of `node`; `recorded` asks for Variables with a graph."""
+    tell = node.tangent
+    if recorded:
+        tangents = [as_variable(t) for t in tangents]
+        tell = node.tangent_recorded
     try:
-        if recorded:
-            with enable_grad():
-                made = [as_variable(t) for t in tangents]
-                t = node.tangent_recorded(made)
-                t = _by_two_pulls(node, made, True) if t is NotImplemented else t
-                return fitted(t, node.shape, node.dtype)
-        t = node.tangent(tangents)
-        t = _by_two_pulls(node, tangents, False) if t is NotImplemented else t
-        return fitted(t, node.shape, node.dtype)
+        with near(_first_of(tangents)), enable_grad() if recorded else nullcontext():
+            t = tell(tangents)
+            if t is NotImplemented:
+                t = _by_two_pulls(node, tangents, recorded)
+            return fitted(t, node.shape, node.dtype)
     except Exception as error:
         error.add_note(f"raised in forward mode, at {node.name}")
         raise
+
+
+def _first_of(tangents: Sequence[Gradient]) -> Array:
+    """The raw array of a tangent, to tell the backend and device by."""
+    first = next(t for t in tangents if t is not None)
+    if first.__class__ is tuple:
+        return _first_of(first)
+    return first.value if isinstance(first, Variable) else first
 
 
 def as_variable(t: Gradient) -> Gradient:
@@ -163,8 +178,7 @@ def fitted(t: Gradient, shape: Any, dtype: Any) -> Gradient:
 def _by_two_pulls(node: Node, tangents: Sequence[Gradient], recorded: bool) -> Gradient:
     """The gradients are linear in what arrives at the Node, and what multiplies that is the
     Jacobian: so the gradient of the gradients by what arrives is the product from the right."""
-    first = next(t for t in tangents if t is not None)
-    xp = backend_of(first.value if isinstance(first, Variable) else first).xp
+    xp = beside(_first_of(tangents)).xp
     several = node.shape.__class__ is tuple and node.dtype.__class__ is tuple
     kinds = zip(node.shape, node.dtype, strict=True) if several else [(node.shape, node.dtype)]
     arrived = [

@@ -15,6 +15,7 @@ from autograd_gpu.backend import (
     find_backend,
     same_home,
 )
+from autograd_gpu.batching import each
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -175,6 +176,10 @@ class UserNode(FunctionNode):
         return self.function_name
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        # User code gets arrays as they are: a batch of gradients comes one by one.
+        return each(self._backward, g, edges)  # type: ignore[no-any-return]
+
+    def _backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         function = self._function()
         if edges is not self.edges:
             function = copy.copy(function)
@@ -208,8 +213,11 @@ class UserNode(FunctionNode):
         function = self._function()
         if type(function).jvp is Function.jvp:
             return NotImplemented
+        return each(self._jvp, tangents)
+
+    def _jvp(self, tangents: Sequence[Gradient]) -> Gradient:
         with no_grad():
-            return self._checked_tangents(function.jvp(*tangents), tangents)
+            return self._checked_tangents(self._function().jvp(*tangents), tangents)
 
     def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
         if type(self._function()).jvp is Function.jvp:

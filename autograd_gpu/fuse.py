@@ -13,6 +13,7 @@ from typing import Any
 
 from autograd_gpu import engine
 from autograd_gpu.backend import BACKENDS, Array, Backend
+from autograd_gpu.batching import each
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -260,6 +261,9 @@ class FusedNode(FunctionNode):
         return self.function_name
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return each(self._backward, g)  # type: ignore[no-any-return]
+
+    def _backward(self, g: Gradient) -> tuple[Gradient, ...]:
         assert self.saved is not None  # the engine refuses released nodes
         if g.__class__ is tuple:
             _, g = filled(g, self)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.batched import is_batch_of
 from autograd_gpu.graph import Gradient, Hooks, Node
 from autograd_gpu.modes import recording_guard
 from autograd_gpu.placement import require_together
@@ -84,7 +85,7 @@ def check_gradient(
         expected = type(like.value) if isinstance(like, Variable) else type(like)
         if getattr(BACKENDS.get(expected), "stands_for", None) is BACKENDS[kind]:
             grad = BACKENDS[expected].asarray(grad)  # a step is recorded, this is from outside
-        elif kind is not expected and expected in BACKENDS:
+        elif kind is not expected and expected in BACKENDS and not is_batch_of(kind, expected):
             raise TypeError(
                 f"{what} returned a {BACKENDS[kind].name} array, the graph is on "
                 f"{BACKENDS[expected].name}; nothing is moved silently"

@@ -57,6 +57,7 @@ FUNCTIONS = {
     "fix": "trunc",
     "concatenate": "concat",
     "round_": "round",
+    "row_stack": "vstack",
 }
 
 KEYWORDS = {
@@ -233,6 +234,21 @@ def logspace(
     return y if dtype is None else ops.astype(y, dtype)
 
 
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    axis: int = 0,
+) -> Any:
+    zero = ops.multiply(ops.add(start, stop), 0).detach()
+    t = linspace(zero, zero + 1, num, endpoint)
+    y = ops.multiply(start, ops.pow(ops.divide(stop, start), t))
+    y = ops.moveaxis(y, 0, axis) if axis else y
+    return y if dtype is None else ops.astype(y, dtype)
+
+
 def unique(
     ar: Any,
     return_index: bool = False,
@@ -299,6 +315,7 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "cumsum": cumsum,
     "einsum": einsum,
     "fill_diagonal": fill_diagonal,
+    "geomspace": geomspace,
     "gradient": gradient,
     "iscomplex": iscomplex,
     "isneginf": isneginf,

@@ -17,13 +17,22 @@ R = TypeVar("R")
 casting: ContextVar[Any] = ContextVar("autograd_gpu.casting", default=None)
 """The half dtype in which products are computed, or None."""
 
+_casts: ContextVar[dict[int, tuple[Variable, Any, Any]] | None] = ContextVar(
+    "autograd_gpu.casts", default=None
+)
+"""Of this region of `autocast`: parameters, the arrays that they had, and these in the half type.
+
+That the arrays are held makes whoever changes one in place take a copy, so that a parameter whose
+array is another one has changed, and its cast is not used again."""
+
 
 class autocast(guard):
     """Context manager and decorator: matmul, linear layers, attention and convolutions cast float32
     to a half type, and softmax, norms and losses cast half types to float32.
 
     Sums within products are in float32, and parameters stay as they are, so that an optimiser adds
-    to float32 numbers.  float64 and complex numbers are left alone.  Gradients in float16 need a
+    to float32 numbers.  A parameter is cast once, however often it is used, until the block ends or
+    an optimiser steps.  float64 and complex numbers are left alone.  Gradients in float16 need a
     `optim.GradScaler`; those in bfloat16 do not, but it takes the package ml_dtypes.
 
     >>> w = Variable([[1.0], [2.0]], requires_grad=True)
@@ -36,8 +45,28 @@ class autocast(guard):
     mode = casting
     replaced: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.replaced_casting", default=())
 
+    outer: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.outer_casts", default=())
+
     def __init__(self, dtype: Any = "float16", enabled: bool = True) -> None:
         super().__init__(_half(dtype) if enabled else None)
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        self.outer.set((_casts.get(), self.outer.get()))
+        _casts.set({})
+
+    def __exit__(self, *error: Any) -> None:
+        casts, outer = self.outer.get()
+        _casts.set(casts)
+        self.outer.set(outer)
+        super().__exit__(*error)
+
+
+def forget_casts() -> None:
+    """Let go of the parameters that `autocast` has cast: they are about to change."""
+    casts = _casts.get()
+    if casts:
+        casts.clear()
 
 
 def _half(dtype: Any) -> Any:
@@ -71,7 +100,18 @@ def _cast(x: Any, target: Any, kinds: str, itemsize: int) -> Any:
     dtype = getattr(x, "dtype", None)
     if dtype is None or dtype.kind not in kinds or dtype.itemsize != itemsize:
         return x
-    return NAMESPACES[Variable].astype(x, target) if isinstance(x, Variable) else x.astype(target)
+    if not isinstance(x, Variable):
+        return x.astype(target)
+    casts = _casts.get()
+    if casts is None or x.grad_fn is not None or not x._requires_grad:
+        return NAMESPACES[Variable].astype(x, target)
+    known = casts.get(id(x))
+    if known is not None and known[1] is x.value and known[2].dtype == target:
+        # a Node of its own for each use: gradients add up in float32
+        return NAMESPACES[Variable].recast(x, known[2])
+    y = NAMESPACES[Variable].astype(x, target)
+    casts[id(x)] = (x, x.value, y.value)
+    return y
 
 
 def in_float32(function: Callable[P, R]) -> Callable[P, R]:

@@ -136,9 +136,13 @@ def huber(delta: Any, r: Any, /) -> _Variable:
 
 
 def pseudo_huber(delta: Any, r: Any, /) -> _Variable:
-    """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1)."""
-    ratio = _variable(r) / delta
-    return _variable(delta * delta * (_ops.sqrt(1 + ratio * ratio) - 1))
+    """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1), and 0 for a delta of 0."""
+    r, delta = _variable(r), _variable(delta)
+    none = delta == 0
+    ratio = r / _ops.where(none, 1.0, delta)
+    # The same without the difference of numbers near 1, and without the square of large ones.
+    y = r * (r / (1 + _ops.hypot(ratio, 1.0)))
+    return _ops.where(none, 0.0, y)
 
 
 def chdtr(v: Any, x: Any, /) -> _Variable:

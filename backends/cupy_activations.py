@@ -25,6 +25,7 @@ _PREAMBLE = f"""
     template <typename C> struct Bent {{
         C square, t, du, third;
         __device__ Bent(C x) {{
+            x = x > C(25) ? C(25) : (x < C(-25) ? C(-25) : x);  // no overflow: t is 1 or -1 there
             const C a = C({math.sqrt(2 / math.pi)!r}), b = C(0.044715) * a;
             square = x * x;
             t = tanh(x * (a + b * square));

@@ -176,5 +176,61 @@ class SmallOp(Row):
         return self.op.mygrad(*leaves) if self.op.mygrad else self.op.formula(xp, *leaves)
 
 
+class BareNode:
+    __slots__ = ("edges", "saved")
+
+
+class BareVariable:
+    __slots__ = ("node", "value")
+
+
+class BareOp(SmallOp):
+    """The same beside the least that a graph in Python can do: one object for the value and, while
+    recording, one for the op, with what any derivative might need. It checks nothing."""
+
+    left_out = MappingProxyType(
+        dict.fromkeys(
+            ("torch", "torch_compile", "jax", "jax_eager", "autograd", "mygrad"), "see above"
+        )
+    )
+
+    def __init__(self, op: Op, mode: Mode) -> None:
+        super().__init__(op, mode)
+        self.family = f"{TITLES[mode]}, beside a bare graph"
+
+    def by_hand(self, d: Data) -> Step:
+        forward, recorded, count = self.op.hand, self.mode == "forward", self.op.operands
+        leaves = []
+        for array in (d.a, d.b):
+            leaves.append(BareVariable())
+            leaves[-1].value, leaves[-1].node = array, None
+
+        def unary(a: BareVariable) -> BareVariable:
+            x = a.value
+            y = BareVariable()
+            y.value = forward(x)
+            y.node = None
+            if recorded:
+                node = y.node = BareNode()
+                node.edges = (a.node,)
+                node.saved = x
+            return y
+
+        def binary(a: BareVariable, b: BareVariable) -> BareVariable:
+            u, v = a.value, b.value
+            y = BareVariable()
+            y.value = forward(u, v)
+            y.node = None
+            if recorded:
+                node = y.node = BareNode()
+                node.edges = (a.node, b.node)
+                node.saved = (u, v)
+            return y
+
+        a, b = leaves
+        return (lambda: [unary(a)]) if count == 1 else (lambda: [binary(a, b)])
+
+
 ROWS: list[Row] = [SmallOp(op, mode) for mode in ("step", "forward", "no_grad") for op in OPS]
-AGGREGATED = tuple(TITLES.values())
+ROWS += [BareOp(op, mode) for mode in ("forward", "no_grad") for op in OPS]
+AGGREGATED = tuple(dict.fromkeys(row.family for row in ROWS))

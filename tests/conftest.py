@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator
 
 import cupy_on_cpu
@@ -38,15 +39,39 @@ def pytest_report_header() -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """How many derivatives were compared with something else: the sum of what tests recorded."""
-    proofs = sum(
-        value
-        for report in terminalreporter.stats.get("passed", [])
-        for key, value in report.user_properties
-        if key == "proofs" and report.when == "call"
+    """How much was compared with something else: the sums of what tests recorded."""
+    reports = terminalreporter.stats.get("passed", [])
+    for key, what in RECORDED.items():
+        count = sum(
+            value
+            for report in reports
+            for name, value in report.user_properties
+            if name == key and report.when == "call"
+        )
+        if count:
+            terminalreporter.write_line(f"{count} {what}")
+    skipped = sum(
+        "PyTorch is not installed" in str(report.longrepr)
+        for report in terminalreporter.stats.get("skipped", [])
     )
-    if proofs:
-        terminalreporter.write_line(f"{proofs} proofs of derivatives: op, sample, order, dtype")
+    if skipped:
+        terminalreporter.write_line(f"{skipped} files or tests skipped: PyTorch is not installed")
+
+
+RECORDED = {
+    "proofs": "proofs of derivatives: op, sample, order, dtype",
+    "parity": "arrays compared with PyTorch's: values, gradients, steps",
+}
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Records how many arrays a test compared with PyTorch's, if that is installed."""
+    parity = sys.modules.get("parity")
+    before = parity.comparisons if parity else 0
+    yield
+    if parity and parity.comparisons > before:
+        item.user_properties.append(("parity", parity.comparisons - before))
 
 
 @pytest.fixture(autouse=True)

@@ -1,7 +1,8 @@
 """Trains a small network in a process that is killed again and again, and checks what is left.
 
-    python killed_training.py FOLDER KILLS
+    python tests/killed_training.py [KILLS [FOLDER]]
 
+50 times unless told, in a folder that is removed afterwards.  The suite has it killed 10 times.
 Each process goes on from the checkpoint that it finds and saves one after every step.  In the end
 the weights must be bitwise those of a training that was never interrupted.
 """
@@ -12,6 +13,7 @@ import signal
 import sys
 import time
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -81,4 +83,9 @@ def main(folder: Path, kills: int) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]))
+    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 50
+    if len(sys.argv) > 2:
+        main(Path(sys.argv[2]), kills)
+    else:
+        with TemporaryDirectory() as found:
+            main(Path(found), kills)

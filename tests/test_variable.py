@@ -193,3 +193,23 @@ def test_writable_of_a_read_only_array():
     del a
     x.writable()[:] = 2.0
     np.testing.assert_array_equal(x.value, np.full(3, 2.0))
+
+
+def test_python_asks_whether_an_element_is_in_it():
+    v = ag.Variable(np.array([[1.0, 2.0], [3.0, 4.0]]), requires_grad=True)
+    assert 3.0 in v
+    assert 5.0 not in v
+    assert v[0] in v
+
+
+def test_round_and_divmod():
+    v = ag.Variable(np.array([1.26, -2.5]), requires_grad=True)
+    assert round(v).tolist() == [1, -2]
+    assert round(v, 1).tolist() == [1.3, -2.5]
+    for a, b in ((v, 2.0), (2.0, v), (v, v.detach())):
+        quotient, rest = divmod(a, b)
+        np.testing.assert_array_equal((quotient * b + rest).numpy(), (a + 0 * b).numpy())
+    divmod(v, 2.0)[1].sum().backward()
+    assert v.grad.tolist() == [1, 1]
+    with pytest.raises(TypeError, match="divmod"):
+        divmod(v, object())

@@ -1,37 +1,16 @@
-"""Activations as Modules, and what they share with losses."""
+"""Activations as Modules; arguments and values are those of the functions."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from autograd_gpu.nn import functional as F
-from autograd_gpu.nn.module import Module
+from autograd_gpu.nn.function_module import FunctionModule
+from autograd_gpu.nn.init import constant_
+from autograd_gpu.nn.layers import empty
+from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
-
-
-class FunctionModule(Module):
-    """Calls a function with options that are fixed at construction, positional ones by `names`."""
-
-    function: ClassVar[Callable[..., Variable]]
-    names: ClassVar[tuple[str, ...]] = ()
-
-    def __init__(self, *values: Any, **options: Any) -> None:
-        super().__init__()
-        if len(values) > len(self.names):
-            raise TypeError(
-                f"{type(self).__name__} takes at most {len(self.names)} arguments: {self.names}"
-            )
-        self.options = dict(zip(self.names, values, strict=False)) | options
-        unknown = self.options.keys() - set(self.names)
-        if unknown:
-            raise TypeError(f"{type(self).__name__}: unknown {sorted(unknown)}")
-
-    def forward(self, *inputs: Any) -> Variable:
-        return type(self).function(*inputs, **self.options)
-
-    def extra_repr(self) -> str:
-        return ", ".join(f"{name}={value!r}" for name, value in self.options.items())
 
 
 class ReLU(FunctionModule):
@@ -149,9 +128,53 @@ class Sigmoid(FunctionModule):
 
 
 class Softplus(FunctionModule):
-    """log(1 + exp(x))."""
+    """log(1 + exp(beta · x)) / beta."""
 
     function = staticmethod(F.softplus)
+    names = ("beta", "threshold")
+
+
+class Threshold(FunctionModule):
+    """x where it is above a threshold, elsewhere a value."""
+
+    function = staticmethod(F.threshold)
+    names = ("threshold", "value")
+
+
+class Hardshrink(FunctionModule):
+    """x, or 0 near 0."""
+
+    function = staticmethod(F.hardshrink)
+    names = ("lambd",)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class Softshrink(FunctionModule):
+    """x brought nearer to 0."""
+
+    function = staticmethod(F.softshrink)
+    names = ("lambd",)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class RReLU(Module):
+    """x, or below 0 a fraction of it that is random in training; see `functional.rrelu`."""
+
+    def __init__(
+        self, lower: float = 1 / 8, upper: float = 1 / 3, *, generator: Generator | None = None
+    ) -> None:
+        super().__init__()
+        self.lower, self.upper, self.generator = lower, upper, generator
+
+    def forward(self, x: Any) -> Variable:
+        return F.rrelu(x, self.lower, self.upper, self.training, generator=self.generator)
+
+    def extra_repr(self) -> str:
+        return f"lower={self.lower}, upper={self.upper}"
 
 
 class Softmax(FunctionModule):
@@ -173,3 +196,28 @@ class LogSoftmax(FunctionModule):
 
     function = staticmethod(F.log_softmax)
     names = ("dim",)
+
+
+class Softmax2d(Module):
+    """Softmax over the channels of [N, C, H, W] or [C, H, W]."""
+
+    def forward(self, x: Any) -> Variable:
+        if len(x.shape) not in (3, 4):
+            raise ValueError(f"Softmax2d: x must be [N, C, H, W], not {list(x.shape)}")
+        return F.softmax(x, dim=-3)
+
+
+class PReLU(Module):
+    """x, or a trained fraction of it below 0; see `functional.prelu`."""
+
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = None) -> None:
+        super().__init__()
+        self.num_parameters = num_parameters
+        self.weight = Parameter(empty(num_parameters, dtype=dtype))
+        constant_(self.weight, init)
+
+    def forward(self, x: Any) -> Variable:
+        return F.prelu(x, self.weight)
+
+    def extra_repr(self) -> str:
+        return f"num_parameters={self.num_parameters}"

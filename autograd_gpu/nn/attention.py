@@ -1,18 +1,14 @@
-"""Multi-head attention and the encoder of the transformer, with PyTorch's parameter names."""
+"""Multi-head attention, with PyTorch's parameter names."""
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable
 from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn import functional as F, init
-from autograd_gpu.nn.containers import ModuleList
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near
-from autograd_gpu.nn.layers import Dropout, Linear, empty
+from autograd_gpu.nn.layers import Linear, empty
 from autograd_gpu.nn.module import Module, Parameter
-from autograd_gpu.nn.normalization import LayerNorm
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
@@ -20,6 +16,9 @@ from autograd_gpu.variable import Variable
 
 class MultiheadAttention(Module):
     """Attention in `num_heads` parts of the width (Vaswani et al., 2017).
+
+    `add_bias_kv` adds a trained key with its value to each sequence, `add_zero_attn` a key and a
+    value of zeros; every query sees them.
 
     >>> attention = MultiheadAttention(8, 2, batch_first=True)
     >>> x = ones((3, 5, 8))
@@ -34,6 +33,8 @@ class MultiheadAttention(Module):
         num_heads: int,
         dropout: float = 0.0,
         bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
         kdim: int | None = None,
         vdim: int | None = None,
         batch_first: bool = False,
@@ -51,7 +52,7 @@ class MultiheadAttention(Module):
             raise ValueError(f"MultiheadAttention: dropout={dropout} must be a probability")
         self.embed_dim, self.num_heads, self.dropout = embed_dim, num_heads, dropout
         self.kdim, self.vdim = kdim or embed_dim, vdim or embed_dim
-        self.batch_first = batch_first
+        self.batch_first, self.add_zero_attn = batch_first, add_zero_attn
         self.is_joined = self.kdim == self.vdim == embed_dim
         shapes = {
             "in_proj_weight": (3 * embed_dim, embed_dim) if self.is_joined else None,
@@ -67,6 +68,11 @@ class MultiheadAttention(Module):
             "in_proj_bias", Parameter(empty(3 * embed_dim, dtype=dtype)) if bias else None
         )
         self.out_proj = Linear(embed_dim, embed_dim, bias, dtype=dtype, generator=generator)
+        for name in ("bias_k", "bias_v"):
+            extra = Parameter(empty(1, 1, embed_dim, dtype=dtype)) if add_bias_kv else None
+            self.register_parameter(name, extra)
+            if extra is not None:
+                init.xavier_normal_(extra, generator=generator)
         for name, shape in shapes.items():
             if shape is not None:
                 init.xavier_uniform_(getattr(self, name), generator=generator)
@@ -127,6 +133,9 @@ class MultiheadAttention(Module):
             ops.swapaxes(ops.reshape(x, (n, x.shape[1], heads, -1)), 1, 2) for x in (q, k, v)
         )
         mask = self._mask(q, k, key_padding_mask, attn_mask)
+        if self.bias_k is not None or self.add_zero_attn:
+            k, v, mask = self._with_more_keys(k, v, mask, is_causal, length)
+            is_causal = False  # the mask says it
         p = self.dropout if self.training else 0.0
         weights = None
         if need_weights:
@@ -163,6 +172,35 @@ class MultiheadAttention(Module):
         return q, k, v
 
     @on_its_device
+    def _with_more_keys(
+        self, k: Variable, v: Variable, mask: Any, is_causal: bool, length: int
+    ) -> tuple[Variable, Variable, Any]:
+        """Keys and values [N, heads, S + more, width] and a mask for them; no mask hides these."""
+        xp, s = backend_near(k).xp, k.shape[2]
+        if is_causal:
+            seen = xp.tril(xp.ones((length, s), dtype=bool))
+            if mask is None:
+                mask = seen
+            elif mask.dtype.kind == "b":
+                mask = mask & seen
+            else:
+                mask = xp.where(seen, mask, -float("inf"))
+        if self.bias_k is not None:
+            shape = (1, self.num_heads, 1, -1)
+            k, v = (
+                _appended(x, ops.reshape(extra, shape))
+                for x, extra in ((k, self.bias_k), (v, self.bias_v))
+            )
+        if self.add_zero_attn:
+            zero = xp.zeros((1, 1, 1, 1), dtype=k.dtype)
+            k, v = _appended(k, zero), _appended(v, zero)
+        if mask is not None:
+            more = (*mask.shape[:-1], k.shape[2] - s)
+            open_ = xp.ones(more, dtype=bool) if mask.dtype.kind == "b" else xp.zeros(more)
+            mask = xp.concat([mask, open_.astype(mask.dtype)], axis=-1)
+        return k, v, mask
+
+    @on_its_device
     def _mask(self, q: Variable, k: Variable, padding: Any, attn: Any) -> Any:
         """What `scaled_dot_product_attention` takes: True where a query may look, or numbers."""
         n, heads, length, s = (*q.shape[:3], k.shape[2])
@@ -194,6 +232,11 @@ class MultiheadAttention(Module):
         return numbers[0] if len(numbers) == 1 else numbers[0] + numbers[1]
 
 
+def _appended(x: Variable, row: Any) -> Variable:
+    """`x` [N, heads, S, width] with one more position, the same for all."""
+    return ops.concat([x, ops.broadcast_to(row, (*x.shape[:2], 1, x.shape[3]))], axis=2)
+
+
 def _with_weights(
     q: Variable, k: Variable, v: Variable, mask: Any, is_causal: bool, p: float
 ) -> tuple[Variable, Variable]:
@@ -202,91 +245,3 @@ def _with_weights(
     eye = ops.broadcast_to(identity, (*k.shape[:2], s, s))
     weights = F.scaled_dot_product_attention(q, k, eye, mask, p, is_causal)
     return ops.matmul(weights, v), weights
-
-
-class TransformerEncoderLayer(Module):
-    """Self-attention and a network of two layers, each added to its input and normalised."""
-
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Callable[[Any], Variable] = "relu",
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        *,
-        dtype: Any = None,
-        generator: Generator | None = None,
-    ) -> None:
-        super().__init__()
-        if isinstance(activation, str):
-            if activation not in ("relu", "gelu"):
-                raise ValueError(
-                    f"TransformerEncoderLayer: activation is 'relu', 'gelu' or a function, "
-                    f"not {activation!r}"
-                )
-            activation = F.relu if activation == "relu" else F.gelu
-        self.activation, self.norm_first = activation, norm_first
-        more = {"dtype": dtype, "generator": generator}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first=batch_first, **more
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **more)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **more)
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, dtype=dtype)
-        self.dropout1, self.dropout2 = Dropout(dropout), Dropout(dropout)
-
-    def forward(
-        self,
-        src: Any,
-        src_mask: Any = None,
-        src_key_padding_mask: Any = None,
-        is_causal: bool = False,
-    ) -> Variable:
-        """Like `src`, [L, N, d_model]; masks as in `MultiheadAttention`."""
-        x = ops.asarray(src)
-
-        def attended(x: Variable) -> Variable:
-            y, _ = self.self_attn(
-                x, x, x, src_key_padding_mask, False, src_mask, is_causal=is_causal
-            )
-            return self.dropout1(y)  # type: ignore[no-any-return]
-
-        def fed_forward(x: Variable) -> Variable:
-            hidden = self.dropout(self.activation(self.linear1(x)))
-            return self.dropout2(self.linear2(hidden))  # type: ignore[no-any-return]
-
-        if self.norm_first:
-            x = x + attended(self.norm1(x))
-            return x + fed_forward(self.norm2(x))
-        x = self.norm1(x + attended(x))
-        return self.norm2(x + fed_forward(x))  # type: ignore[no-any-return]
-
-
-class TransformerEncoder(Module):
-    """Several copies of an encoder layer, one after the other, and a last norm if given."""
-
-    def __init__(
-        self, encoder_layer: TransformerEncoderLayer, num_layers: int, norm: Module | None = None
-    ) -> None:
-        super().__init__()
-        if num_layers < 1:
-            raise ValueError(f"TransformerEncoder: num_layers={num_layers} must be positive")
-        self.layers = ModuleList([copy.deepcopy(encoder_layer) for _ in range(num_layers)])
-        self.num_layers = num_layers
-        if norm is not None:
-            self.norm = norm
-
-    def forward(
-        self, src: Any, mask: Any = None, src_key_padding_mask: Any = None, is_causal: bool = False
-    ) -> Any:
-        """Like `src`; masks as in `MultiheadAttention`."""
-        for layer in self.layers:
-            src = layer(src, mask, src_key_padding_mask, is_causal)
-        return self.norm(src) if "norm" in self._modules else src

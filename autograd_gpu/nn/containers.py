@@ -82,6 +82,54 @@ class ModuleList(Module):
         return ModuleList(modules) if isinstance(modules, list) else modules
 
 
+class ModuleDict(Module):
+    """Modules by names, whose parameters are found.
+
+    >>> ModuleDict({"head": Linear(2, 3)})["head"]
+    Linear(in_features=2, out_features=3, bias=True)
+    """
+
+    def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
+        super().__init__()
+        self.update(modules or {})
+
+    def update(self, modules: Mapping[str, Module]) -> None:
+        """Add modules, or replace those of the same names."""
+        for name, module in modules.items():
+            self[name] = module
+
+    def __getitem__(self, name: str) -> Any:
+        return self._modules[name]
+
+    def __setitem__(self, name: str, module: Module) -> None:
+        _check(self, module)
+        self._modules[name] = module
+
+    def __delitem__(self, name: str) -> None:
+        del self._modules[name]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._modules
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._modules.keys()
+
+    def values(self) -> Any:
+        """The modules."""
+        return self._modules.values()
+
+    def items(self) -> Any:
+        """Pairs of names and modules."""
+        return self._modules.items()
+
+
 class ParameterList(Module):
     """A list of parameters."""
 
@@ -98,6 +146,53 @@ class ParameterList(Module):
 
     def __getitem__(self, index: int) -> Parameter | None:
         return list(self._parameters.values())[index]
+
+
+class ParameterDict(Module):
+    """Parameters by names; arrays become Parameters.
+
+    >>> list(ParameterDict({"scale": [1.0]}))
+    ['scale']
+    """
+
+    def __init__(self, parameters: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        self.update(parameters or {})
+
+    def update(self, parameters: Mapping[str, Any]) -> None:
+        """Add parameters, or replace those of the same names."""
+        for name, x in parameters.items():
+            self[name] = x
+
+    def __getitem__(self, name: str) -> Any:
+        return self._parameters[name]
+
+    def __setitem__(self, name: str, x: Any) -> None:
+        self._parameters[name] = x if isinstance(x, Parameter) else Parameter(x)
+
+    def __delitem__(self, name: str) -> None:
+        del self._parameters[name]
+
+    def __len__(self) -> int:
+        return len(self._parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._parameters)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._parameters
+
+    def keys(self) -> Any:
+        """The names."""
+        return self._parameters.keys()
+
+    def values(self) -> Any:
+        """The parameters."""
+        return self._parameters.values()
+
+    def items(self) -> Any:
+        """Pairs of names and parameters."""
+        return self._parameters.items()
 
 
 def _check(owner: Module, module: Any) -> None:

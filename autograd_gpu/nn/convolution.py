@@ -14,6 +14,11 @@ from autograd_gpu.variable import Variable
 
 Size = int | Sequence[int]
 
+# How `functional.pad` calls a layer's padding_mode.
+_MODES = {
+    "zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular",
+}  # fmt: skip
+
 
 class _Conv(Module):
     axes: ClassVar[int]
@@ -30,12 +35,17 @@ class _Conv(Module):
         dilation: Size = 1,
         groups: int = 1,
         bias: bool = True,
+        padding_mode: str = "zeros",
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__()
         name, d = type(self).__name__, self.axes
+        modes = ("zeros",) if self.transposed else tuple(_MODES)
+        if padding_mode not in modes:
+            raise ValueError(f"{name}: padding_mode is one of {modes}, not {padding_mode!r}")
+        self.padding_mode = padding_mode
         if groups < 1 or in_channels % groups or out_channels % groups:
             raise ValueError(
                 f"{name}: channels {in_channels} and {out_channels} must be multiples of "
@@ -59,9 +69,22 @@ class _Conv(Module):
         set_initial(self, generator)
 
     def forward(self, x: Any) -> Variable:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            x, padding = F.pad(x, self._border(), _MODES[self.padding_mode]), 0
         return type(self).function(
-            x, self.weight, self.bias, self.stride, self.padding, self.dilation, self.groups
+            x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
+
+    def _border(self) -> list[int]:
+        """The widths of the border, as `functional.pad` takes them: the last axis first."""
+        sides: list[tuple[int, int]] = []
+        for i, (k, step) in enumerate(zip(self.kernel_size, self.dilation, strict=True)):
+            total = step * (k - 1) if self.padding == "same" else 0
+            before = self.padding[i] if self.padding not in ("same", "valid") else total // 2
+            after = before if self.padding not in ("same", "valid") else total - total // 2
+            sides.append((before, after))
+        return [width for side in reversed(sides) for width in side]
 
     def extra_repr(self) -> str:
         parts = [
@@ -73,11 +96,13 @@ class _Conv(Module):
         for name, default in defaults.items():
             value = getattr(self, name, (default,))
             if isinstance(value, str) or set(value) != {default}:
-                parts.append(f"{name}={value!r}")
+                parts.append(f"{name}={value}")
         if self.groups != 1:
             parts.append(f"groups={self.groups}")
         if self.bias is None:
             parts.append("bias=False")
+        if self.padding_mode != "zeros":
+            parts.append(f"padding_mode={self.padding_mode}")
         return ", ".join(parts)
 
 
@@ -116,23 +141,49 @@ class _ConvTranspose(_Conv):
         groups: int = 1,
         bias: bool = True,
         dilation: Size = 1,
+        padding_mode: str = "zeros",
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__(
             in_channels, out_channels, kernel_size, stride, padding, dilation, groups, bias,
-            dtype=dtype, generator=generator,
+            padding_mode, dtype=dtype, generator=generator,
         )  # fmt: skip
         self.output_padding = as_sizes(
             type(self).__name__, "output_padding", output_padding, self.axes, 0
         )
 
-    def forward(self, x: Any) -> Variable:
+    def forward(self, x: Any, output_size: Sequence[int] | None = None) -> Variable:
+        """The transpose of the convolution of an array of `output_size`, its last axes or all.
+
+        Without it the output is the smallest possible, and `output_padding` larger.
+        """
+        extra = self.output_padding
+        if output_size is not None:
+            extra = self._missing(x.shape, output_size)
         return type(self).function(
-            x, self.weight, self.bias, self.stride, self.padding, self.output_padding, self.groups,
+            x, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
             self.dilation,
         )  # fmt: skip
+
+    def _missing(self, shape: tuple[int, ...], output_size: Sequence[int]) -> tuple[int, ...]:
+        d = self.axes
+        least = [
+            (n - 1) * s - 2 * p + step * (k - 1) + 1
+            for n, s, p, step, k in zip(
+                shape[-d:], self.stride, self.padding, self.dilation, self.kernel_size, strict=True
+            )
+        ]
+        wanted = tuple(output_size)[-d:]
+        if len(wanted) != d or not all(
+            n <= w < n + s for n, w, s in zip(least, wanted, self.stride, strict=True)
+        ):
+            raise ValueError(
+                f"{type(self).__name__}: output_size {tuple(output_size)} must be at least {least} "
+                f"and less than a stride {self.stride} more"
+            )
+        return tuple(w - n for w, n in zip(wanted, least, strict=True))
 
 
 class ConvTranspose1d(_ConvTranspose):

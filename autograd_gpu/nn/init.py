@@ -107,10 +107,10 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """By how much weights have to be larger so that activations keep their variance."""
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + (0.01 if param is None else param) ** 2))
-    gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75}
+    gains = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 0.75, "linear": 1.0, "sigmoid": 1.0}
     if nonlinearity in gains:
         return gains[nonlinearity]
-    if nonlinearity in ("linear", "sigmoid", "conv1d", "conv2d"):
+    if nonlinearity.startswith("conv"):
         return 1.0
     raise ValueError(f"no gain is known for {nonlinearity!r}")
 
@@ -171,3 +171,40 @@ def orthogonal_(x: Variable, gain: float = 1.0, generator: Generator | None = No
     q, r = linalg.qr(draws)
     q = q * load_backend("numpy").xp.sign(r.diagonal())  # makes the distribution uniform
     return _set(x, gain * (q.T if rows < columns else q).reshape(x.shape))
+
+
+def dirac_(x: Variable, groups: int = 1) -> Variable:
+    """Kernels [O, C / groups, ...] of a convolution that returns its input, as far as there are
+    channels.
+
+    >>> init.dirac_(Variable(np.ones((2, 2, 3)))).tolist()
+    [[[0.0, 1.0, 0.0], [0.0, 0.0, 0.0]], [[0.0, 0.0, 0.0], [0.0, 1.0, 0.0]]]
+    """
+    if x.ndim not in (3, 4, 5) or groups < 1 or x.shape[0] % groups:
+        raise ValueError(
+            f"dirac_: a kernel of 3 to 5 axes is needed, its outputs a multiple of groups={groups},"
+            f" not {list(x.shape)}"
+        )
+    values = load_backend("numpy").xp.zeros(x.shape)
+    middle = [n // 2 for n in x.shape[2:]]
+    outputs = x.shape[0] // groups
+    for group in range(groups):
+        for i in range(min(outputs, x.shape[1])):
+            values[(group * outputs + i, i, *middle)] = 1
+    return _set(x, values)
+
+
+def sparse_(
+    x: Variable, sparsity: float, std: float = 0.01, generator: Generator | None = None
+) -> Variable:
+    """A matrix of normal numbers with a part `sparsity` of each column set to 0 (Martens, 2010)."""
+    if x.ndim != 2 or not 0 <= sparsity <= 1:
+        raise ValueError(
+            f"sparse_: a matrix is needed, not {list(x.shape)}, and sparsity={sparsity} in [0, 1]"
+        )
+    draw = generator or default_generator()
+    values = draw.normal(x.shape, 0.0, std)
+    zeros = math.ceil(sparsity * x.shape[0])
+    for column in range(x.shape[1]):
+        values[draw.permutation(x.shape[0])[:zeros], column] = 0
+    return _set(x, values)

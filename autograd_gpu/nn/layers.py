@@ -1,4 +1,4 @@
-"""Layers: Modules around `nn.functional`, with PyTorch's names, arguments and initial values."""
+"""Linear layers and changes of shape, with PyTorch's names, arguments and initial values."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.backend import Array, current_backend
 from autograd_gpu.nn import functional as F, init
-from autograd_gpu.nn.init import constant_
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
 from autograd_gpu.values import get_default_dtype
@@ -75,32 +74,43 @@ class Linear(Module):
         )
 
 
-class Embedding(Module):
-    """Rows of a table; see `functional.embedding`."""
+class Bilinear(Module):
+    """x1ᵀ W x2 + b for each output; see `functional.bilinear`.
+
+    >>> Bilinear(3, 4, 2)(ones((5, 3)), ones((5, 4))).shape
+    (5, 2)
+    """
 
     def __init__(
         self,
-        num_embeddings: int,
-        embedding_dim: int,
-        padding_idx: int | None = None,
+        in1_features: int,
+        in2_features: int,
+        out_features: int,
+        bias: bool = True,
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__()
-        self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
-        self.padding_idx = padding_idx
-        self.weight = Parameter(empty(num_embeddings, embedding_dim, dtype=dtype))
-        init.normal_(self.weight, generator=generator)
-        if padding_idx is not None:
-            self.weight.value[padding_idx] = 0
+        self.in1_features, self.in2_features = in1_features, in2_features
+        self.out_features = out_features
+        shape = (out_features, in1_features, in2_features)
+        self.weight = Parameter(empty(*shape, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(empty(out_features, dtype=dtype)) if bias else None
+        )
+        bound = 1 / math.sqrt(max(1, in1_features))
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound, generator)
 
-    def forward(self, indices: Any) -> Variable:
-        return F.embedding(indices, self.weight, self.padding_idx)
+    def forward(self, x1: Any, x2: Any) -> Variable:
+        return F.bilinear(x1, x2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        return (
+            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+            f"out_features={self.out_features}, bias={self.bias is not None}"
+        )
 
 
 class Flatten(Module):
@@ -117,78 +127,6 @@ class Flatten(Module):
         return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
-class Dropout(Module):
-    """In training sets elements to 0 with probability `p`; see `functional.dropout`."""
-
-    def __init__(self, p: float = 0.5, *, generator: Generator | None = None) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"Dropout: p={p} must be a probability")
-        self.p, self.generator = p, generator
-
-    def forward(self, x: Any) -> Variable:
-        return F.dropout(x, self.p, self.training, generator=self.generator)
-
-    def extra_repr(self) -> str:
-        return f"p={self.p}"
-
-
-class Dropout2d(Dropout):
-    """Dropout of whole channels of [N, C, H, W]."""
-
-    def forward(self, x: Any) -> Variable:
-        return F.dropout2d(x, self.p, self.training, generator=self.generator)
-
-
-class Dropout1d(Dropout):
-    """Dropout of whole channels of [N, C, L]."""
-
-    def forward(self, x: Any) -> Variable:
-        return F.dropout2d(x, self.p, self.training, generator=self.generator)
-
-
-class Dropout3d(Dropout1d):
-    """Dropout of whole channels of [N, C, D, H, W]."""
-
-
-class Upsample(Module):
-    """Images in another size; see `functional.interpolate`."""
-
-    def __init__(
-        self,
-        size: Any = None,
-        scale_factor: Any = None,
-        mode: str = "nearest",
-        align_corners: bool | None = None,
-    ) -> None:
-        super().__init__()
-        self.size, self.scale_factor = size, scale_factor
-        self.mode, self.align_corners = mode, align_corners
-
-    def forward(self, x: Any) -> Variable:
-        return F.interpolate(x, self.size, self.scale_factor, self.mode, self.align_corners)
-
-    def extra_repr(self) -> str:
-        given = f"scale_factor={self.scale_factor}" if self.size is None else f"size={self.size}"
-        return f"{given}, mode={self.mode!r}"
-
-
-class PReLU(Module):
-    """x, or a trained fraction of it below 0; see `functional.prelu`."""
-
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, *, dtype: Any = None) -> None:
-        super().__init__()
-        self.num_parameters = num_parameters
-        self.weight = Parameter(empty(num_parameters, dtype=dtype))
-        constant_(self.weight, init)
-
-    def forward(self, x: Any) -> Variable:
-        return F.prelu(x, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
-
-
 class Unflatten(Module):
     """Splits an axis into several."""
 
@@ -202,19 +140,3 @@ class Unflatten(Module):
 
     def extra_repr(self) -> str:
         return f"dim={self.dim}, unflattened_size={self.unflattened_size}"
-
-
-class Pad(Module):
-    """A border; arguments of `functional.pad`."""
-
-    def __init__(
-        self, padding: Sequence[int], mode: str = "constant", value: float | None = None
-    ) -> None:
-        super().__init__()
-        self.padding, self.mode, self.value = tuple(padding), mode, value
-
-    def forward(self, x: Any) -> Variable:
-        return F.pad(x, self.padding, self.mode, self.value)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}, mode={self.mode!r}"

@@ -6,47 +6,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
-from autograd_gpu import ops
-from autograd_gpu.backend import backend_of, find_backend
+from autograd_gpu.nn.parameter import Parameter as Parameter
+from autograd_gpu.nn.state import array_of, join, load_state, moved, named_state
 from autograd_gpu.placement import copied
 from autograd_gpu.recorder import recorder
-from autograd_gpu.values import as_value
 from autograd_gpu.variable import RemovableHandle, Variable
 
 M = TypeVar("M", bound="Module")
-
-
-class Parameter(Variable):
-    """A Variable that a Module lists among its parameters; it requires a gradient.
-
-    >>> Parameter([1.0, 2.0])
-    Parameter(array([1., 2.], dtype=float32), requires_grad=True)
-    """
-
-    __slots__ = ()
-
-    def __init__(
-        self,
-        data: Any,
-        requires_grad: bool = True,
-        *,
-        dtype: Any = None,
-        name: str | None = None,
-    ) -> None:
-        data = data.value if isinstance(data, Variable) else data
-        super().__init__(data, requires_grad, dtype=dtype, name=name)
-
-    def __repr__(self) -> str:
-        return f"Parameter{super().__repr__().removeprefix('Variable')}"
-
-    def __reduce__(self) -> Any:
-        return _restored, (self.value, self._requires_grad, self.name, self.grad)
-
-
-def _restored(value: Any, requires_grad: bool, name: str | None, grad: Any) -> Parameter:
-    parameter = Parameter(value, requires_grad, name=name)
-    parameter.grad = grad
-    return parameter
 
 
 class Module:
@@ -170,7 +136,7 @@ class Module:
                 continue
             seen.add(id(module))
             yield path, module
-            stack += [(_join(path, name), child) for name, child in module.named_children()][::-1]
+            stack += [(join(path, name), child) for name, child in module.named_children()][::-1]
 
     def modules(self) -> Iterator[Module]:
         """This module and all beneath it."""
@@ -190,7 +156,7 @@ class Module:
             for name, value in getattr(module, table).items():
                 if value is not None and id(value) not in seen:
                     seen.add(id(value))
-                    yield _join(path, name), value
+                    yield join(path, name), value
 
     def named_parameters(self, prefix: str = "") -> Iterator[tuple[str, Parameter]]:
         """All parameters with their paths, each once, also where modules share it."""
@@ -207,6 +173,27 @@ class Module:
     def buffers(self) -> Iterator[Any]:
         """All buffers."""
         return (buffer for _, buffer in self.named_buffers())
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a path such as "encoder.0"; '' is this one.  AttributeError for none."""
+        module: Any = self
+        for name in target.split(".") if target else ():
+            module = module._modules.get(name)
+            if module is None:
+                raise AttributeError(f"{type(self).__name__} has no module {target!r}")
+        return module  # type: ignore[no-any-return]
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a path such as "encoder.0.weight".  AttributeError for none."""
+        path, _, name = target.rpartition(".")
+        parameter = self.get_submodule(path)._parameters.get(name)
+        if parameter is None:
+            raise AttributeError(f"{type(self).__name__} has no parameter {target!r}")
+        return parameter
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module under a name, or None to say that there is none of that name."""
+        self._modules[name] = module
 
     def apply(self: M, function: Callable[[Module], Any]) -> M:
         """Call `function` with every module, children first; returns self."""
@@ -246,15 +233,15 @@ class Module:
         for module in self.modules():
             for parameter in module._parameters.values():
                 if parameter is not None:
-                    parameter.value = _moved(parameter.value, target)
+                    parameter.value = moved(parameter.value, target)
                     parameter._accumulator = None
                     if parameter.grad is not None:
-                        parameter.grad = _moved(parameter.grad, target)
+                        parameter.grad = moved(parameter.grad, target)
             for name, buffer in module._buffers.items():
                 if isinstance(buffer, Variable):
-                    buffer.value = _moved(buffer.value, target)
+                    buffer.value = moved(buffer.value, target)
                 elif buffer is not None:
-                    module._buffers[name] = _moved(buffer, target)
+                    module._buffers[name] = moved(buffer, target)
         return self
 
     def cuda(self: M, device: int | None = None) -> M:
@@ -265,6 +252,18 @@ class Module:
         """Move to NumPy."""
         return self.to("numpy")
 
+    def float(self: M) -> M:
+        """The same as to("float32")."""
+        return self.to("float32")
+
+    def double(self: M) -> M:
+        """The same as to("float64")."""
+        return self.to("float64")
+
+    def half(self: M) -> M:
+        """The same as to("float16")."""
+        return self.to("float16")
+
     # State ------------------------------------------------------------------------------------
 
     def state_dict(self) -> OrderedDict[str, Any]:
@@ -272,16 +271,7 @@ class Module:
 
         `save(path, module.state_dict())` writes them into a file.
         """
-        return OrderedDict((name, copied(_array(x))) for name, x in self._state())
-
-    def _state(self) -> Iterator[tuple[str, Any]]:
-        for path, module in self.named_modules():
-            for name, parameter in module._parameters.items():
-                if parameter is not None:
-                    yield _join(path, name), parameter
-            for name, buffer in module._buffers.items():
-                if buffer is not None and name not in module._temporary:
-                    yield _join(path, name), buffer
+        return OrderedDict((name, copied(array_of(x))) for name, x in named_state(self))
 
     def load_state_dict(
         self, state: Mapping[str, Any], strict: bool = True
@@ -289,38 +279,10 @@ class Module:
         """Copy `state` into parameters and buffers, in their dtype and place.
 
         Returns the names that are missing in `state` and those that are not known here; if strict,
-        either raises ValueError.  So does a shape that differs; then nothing is changed.
+        either raises ValueError.  So does a shape that differs, or a complex array for a real one;
+        then nothing is changed.
         """
-        own = dict(self._state())
-        missing = [name for name in own if name not in state]
-        ignored = {_join(path, x) for path, m in self.named_modules() for x in m.ignored_state}
-        unexpected = [name for name in state if name not in own and name not in ignored]
-        problems = []
-        if strict and missing:
-            problems.append(f"missing: {', '.join(missing)}")
-        if strict and unexpected:
-            problems.append(f"unexpected: {', '.join(unexpected)}")
-        new = {}
-        for name, x in own.items():
-            if name in state:
-                new[name] = as_value(_array(state[name]))
-                if tuple(new[name].shape) != tuple(_array(x).shape):
-                    problems.append(
-                        f"{name} has shape {list(new[name].shape)}, "
-                        f"here it is {list(_array(x).shape)}"
-                    )
-        if problems:
-            raise ValueError(f"load_state_dict into {type(self).__name__}: {'; '.join(problems)}")
-        for path, module in self.named_modules():
-            for table in (module._parameters, module._buffers):
-                for name, x in table.items():
-                    if (value := new.get(_join(path, name))) is not None and x is not None:
-                        value = _like(value, _array(x))
-                        if isinstance(x, Variable):
-                            x.value = value
-                        else:
-                            table[name] = value
-        return missing, unexpected
+        return load_state(self, state, strict)
 
     # Hooks ------------------------------------------------------------------------------------
 
@@ -346,26 +308,3 @@ class Module:
         lines = ([extra] if extra else []) + [child.replace("\n", "\n  ") for child in children]
         body = "\n  ".join(lines)
         return f"{name}(\n  {body}\n)"
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
-
-
-def _array(x: Any) -> Any:
-    return x.value if isinstance(x, Variable) else x
-
-
-def _moved(value: Any, target: Any) -> Any:
-    moved = ops.to(Variable(value), target).value
-    # a dtype is for floating point: labels and counters keep theirs
-    return value if value.dtype.kind in "biu" and moved.dtype != value.dtype else moved
-
-
-def _like(value: Any, old: Any) -> Any:
-    """A copy of `value` on the backend, the device and in the dtype of `old`."""
-    source, target = find_backend(value) or backend_of(old), backend_of(old)
-    if source is target:
-        return value.astype(old.dtype)  # astype copies
-    device = None if target.name == "numpy" else target.device(old)
-    return target.from_host(source.to_host(value).astype(old.dtype), device)

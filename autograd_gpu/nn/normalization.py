@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
+from autograd_gpu import ops
 from autograd_gpu.nn import functional as F, init
+from autograd_gpu.nn.function_module import FunctionModule
 from autograd_gpu.nn.functional.arguments import as_shape
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
@@ -44,7 +46,8 @@ class LayerNorm(Module):
 
     def extra_repr(self) -> str:
         return (
-            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+            f"{self.normalized_shape}, eps={self.eps}, "
+            f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
         )
 
 
@@ -52,18 +55,26 @@ class RMSNorm(Module):
     """Divides by the root mean square over the last axes; see `functional.rms_norm`."""
 
     def __init__(
-        self, normalized_shape: int | Sequence[int], eps: float | None = None, *, dtype: Any = None
+        self,
+        normalized_shape: int | Sequence[int],
+        eps: float | None = None,
+        elementwise_affine: bool = True,
+        *,
+        dtype: Any = None,
     ) -> None:
         super().__init__()
         self.normalized_shape = as_shape(normalized_shape)
-        self.eps = eps
-        _affine(self, self.normalized_shape, True, False, dtype)
+        self.eps, self.elementwise_affine = eps, elementwise_affine
+        weight = Parameter(empty(*self.normalized_shape, dtype=dtype))
+        self.register_parameter("weight", init.ones_(weight) if elementwise_affine else None)  # type: ignore[arg-type]
 
     def forward(self, x: Any) -> Variable:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}"
+        return (
+            f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
+        )
 
 
 class GroupNorm(Module):
@@ -75,6 +86,7 @@ class GroupNorm(Module):
         num_channels: int,
         eps: float = 1e-5,
         affine: bool = True,
+        bias: bool = True,
         *,
         dtype: Any = None,
     ) -> None:
@@ -82,19 +94,63 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"GroupNorm: {num_channels} channels in {num_groups} groups")
         self.num_groups, self.num_channels, self.eps = num_groups, num_channels, eps
-        _affine(self, (num_channels,), affine, affine, dtype)
+        self.affine = affine
+        _affine(self, (num_channels,), affine, affine and bias, dtype)
 
     def forward(self, x: Any) -> Variable:
         return F.group_norm(x, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}"
+        return (
+            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
+            f"bias={self.bias is not None}"
+        )
 
 
-class _BatchNorm(Module):
-    axes: tuple[int, ...]
+class _Tracking(Module):
+    """What batch and instance norm share: weight, bias and running statistics, [C] each."""
+
+    axes: ClassVar[tuple[int, ...]]
     ignored_state = ("num_batches_tracked",)
 
+    def __init__(
+        self,
+        num_features: int,
+        eps: float,
+        momentum: float,
+        affine: bool,
+        bias: bool,
+        track_running_stats: bool,
+        dtype: Any,
+    ) -> None:
+        if momentum is None:  # PyTorch's plain average of all batches
+            raise ValueError(f"{type(self).__name__}: momentum is a number, not None")
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        _affine(self, (num_features,), affine, affine and bias, dtype)
+        mean = init.zeros_(Variable(empty(num_features, dtype=dtype)))
+        var = init.ones_(Variable(empty(num_features, dtype=dtype)))
+        self.register_buffer("running_mean", mean if track_running_stats else None)
+        self.register_buffer("running_var", var if track_running_stats else None)
+
+    def _check(self, x: Any, channels: int) -> None:
+        if len(x.shape) not in self.axes or x.shape[channels] != self.num_features:
+            axes = " or ".join(map(str, self.axes))
+            raise ValueError(
+                f"{type(self).__name__}: x must have {axes} axes and {self.num_features} "
+                f"channels, not {list(x.shape)}"
+            )
+
+    def extra_repr(self) -> str:
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+            f"affine={self.affine}, bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
+
+
+class _BatchNorm(_Tracking):
     def __init__(
         self,
         num_features: int,
@@ -102,26 +158,14 @@ class _BatchNorm(Module):
         momentum: float = 0.1,
         affine: bool = True,
         track_running_stats: bool = True,
+        bias: bool = True,
         *,
         dtype: Any = None,
     ) -> None:
-        if momentum is None:  # PyTorch's plain average of all batches
-            raise ValueError(f"{type(self).__name__}: momentum is a number, not None")
-        super().__init__()
-        self.num_features, self.eps, self.momentum = num_features, eps, momentum
-        _affine(self, (num_features,), affine, affine, dtype)
-        mean = init.zeros_(Variable(empty(num_features, dtype=dtype)))
-        var = init.ones_(Variable(empty(num_features, dtype=dtype)))
-        self.register_buffer("running_mean", mean if track_running_stats else None)
-        self.register_buffer("running_var", var if track_running_stats else None)
+        super().__init__(num_features, eps, momentum, affine, bias, track_running_stats, dtype)
 
     def forward(self, x: Any) -> Variable:
-        if len(x.shape) not in self.axes or x.shape[1] != self.num_features:
-            axes = " or ".join(map(str, self.axes))
-            raise ValueError(
-                f"{type(self).__name__}: x must have {axes} axes and {self.num_features} "
-                f"channels, not {list(x.shape)}"
-            )
+        self._check(x, 1)
         return F.batch_norm(
             x,
             self.running_mean,
@@ -132,9 +176,6 @@ class _BatchNorm(Module):
             self.momentum,
             self.eps,
         )
-
-    def extra_repr(self) -> str:
-        return f"{self.num_features}, eps={self.eps}, momentum={self.momentum}"
 
 
 class BatchNorm1d(_BatchNorm):
@@ -155,41 +196,59 @@ class BatchNorm3d(_BatchNorm):
     axes = (5,)
 
 
-class _InstanceNorm(Module):
-    axes: int
-
+class _InstanceNorm(_Tracking):
     def __init__(
-        self, num_features: int, eps: float = 1e-5, *, affine: bool = False, dtype: Any = None
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        bias: bool = True,
+        *,
+        dtype: Any = None,
     ) -> None:
-        super().__init__()
-        self.num_features, self.eps, self.affine = num_features, eps, affine
-        _affine(self, (num_features,), affine, affine, dtype)
+        super().__init__(num_features, eps, momentum, affine, bias, track_running_stats, dtype)
 
     def forward(self, x: Any) -> Variable:
-        if len(x.shape) != self.axes or x.shape[1] != self.num_features:
-            raise ValueError(
-                f"{type(self).__name__}: x must have {self.axes} axes and {self.num_features} "
-                f"channels, not {list(x.shape)}"
-            )
-        return F.instance_norm(x, weight=self.weight, bias=self.bias, eps=self.eps)
-
-    def extra_repr(self) -> str:
-        return f"{self.num_features}, eps={self.eps}, affine={self.affine}"
+        single = len(x.shape) == self.axes[0]  # no batch
+        self._check(x, 0 if single else 1)
+        y = F.instance_norm(
+            ops.expand_dims(x, axis=0) if single else x,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            self.momentum,
+            self.eps,
+        )
+        return y[0] if single else y
 
 
 class InstanceNorm1d(_InstanceNorm):
     """Normalises each channel of each of [N, C, L] by itself; see `functional.instance_norm`."""
 
-    axes = 3
+    axes = (2, 3)
 
 
 class InstanceNorm2d(_InstanceNorm):
     """Normalises each channel of each of [N, C, H, W] by itself."""
 
-    axes = 4
+    axes = (3, 4)
 
 
 class InstanceNorm3d(_InstanceNorm):
     """Normalises each channel of each of [N, C, D, H, W] by itself."""
 
-    axes = 5
+    axes = (4, 5)
+
+
+class LocalResponseNorm(FunctionModule):
+    """Divides by what neighbouring channels have; see `functional.local_response_norm`."""
+
+    function = staticmethod(F.local_response_norm)
+    names = ("size", "alpha", "beta", "k")
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

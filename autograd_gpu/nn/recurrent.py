@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu import ops
 from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.nn.utils.rnn import PackedSequence, mapped, run_packed
 from autograd_gpu.placement import beside
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 
 
-def _zeros(like: Variable, *shape: int) -> Variable:
+def zeros_like_states(like: Variable, *shape: int) -> Variable:
+    """Zeros of that shape beside `like` and in its dtype."""
     return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
-def _layer(
+def run_layer(
     cell: str,
     x: Variable,
     weights: list[Any],
@@ -38,6 +41,40 @@ def _layer(
     return y, ends
 
 
+def _run_projected(
+    x: Variable,
+    weights: list[Any],
+    projection: Any,
+    biases: list[Any],
+    states: list[Variable],
+    reverse: bool,
+) -> tuple[Variable, list[Variable]]:
+    """`run_layer` for an LSTM whose output is projected; step by step, several ops for each."""
+    bias = None if biases[0] is None else biases[0] + biases[1]
+    inner = ops.linear(x, weights[0], bias)
+    h, c = states
+    outputs: list[Any] = [None] * x.shape[0]
+    for t in range(x.shape[0] - 1, -1, -1) if reverse else range(x.shape[0]):
+        i, f, m, o = ops.split(inner[t] + ops.linear(h, weights[1]), 4, axis=-1)
+        c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(m)
+        outputs[t] = h = ops.linear(ops.sigmoid(o) * ops.tanh(c), projection)
+    return ops.stack(outputs), [h, c]
+
+
+def _run_whole(
+    run: Any, x: Variable, states: list[Variable], reverse: bool
+) -> tuple[Variable, list[Variable]]:
+    """`run` over a sequence whose rows are all equally long."""
+    return run(x, states, reverse)  # type: ignore[no-any-return]
+
+
+def _side_by_side(outputs: list[Any]) -> Any:
+    """What two directions return, next to each other on the last axis."""
+    if isinstance(outputs[0], PackedSequence):
+        return outputs[0]._replace(data=ops.concat([y.data for y in outputs], axis=-1))
+    return ops.concat(outputs, axis=-1)
+
+
 class _Recurrent(Module):
     gates: ClassVar[int]
     states: ClassVar[int] = 1
@@ -51,12 +88,18 @@ class _Recurrent(Module):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        proj_size: int = 0,
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__()
         name = type(self).__name__
+        if proj_size and (self.states == 1 or not 0 < proj_size < hidden_size):
+            raise ValueError(
+                f"{name}: proj_size={proj_size} is for LSTM, and between 0 and "
+                f"hidden_size={hidden_size}"
+            )
         if min(input_size, hidden_size, num_layers) < 1:
             raise ValueError(
                 f"{name}: input_size={input_size}, hidden_size={hidden_size} and "
@@ -66,17 +109,20 @@ class _Recurrent(Module):
             raise ValueError(f"{name}: dropout={dropout} must be a probability")
         self.input_size, self.hidden_size, self.num_layers = input_size, hidden_size, num_layers
         self.bias, self.batch_first = bias, batch_first
-        self.dropout, self.bidirectional = dropout, bidirectional
+        self.dropout, self.bidirectional, self.proj_size = dropout, bidirectional, proj_size
+        output_size = proj_size or hidden_size
         bound = 1 / math.sqrt(hidden_size)
         for layer in range(num_layers):
-            inputs = input_size if layer == 0 else hidden_size * self.directions
+            inputs = input_size if layer == 0 else output_size * self.directions
             for suffix in self._suffixes(layer):
                 shapes: dict[str, tuple[int, ...]] = {
                     "weight_ih": (self.gates * hidden_size, inputs),
-                    "weight_hh": (self.gates * hidden_size, hidden_size),
+                    "weight_hh": (self.gates * hidden_size, output_size),
                 }
                 if bias:
                     shapes["bias_ih"] = shapes["bias_hh"] = (self.gates * hidden_size,)
+                if proj_size:
+                    shapes["weight_hr"] = (proj_size, hidden_size)
                 for kind, shape in shapes.items():
                     parameter = Parameter(empty(*shape, dtype=dtype))
                     init.uniform_(parameter, -bound, bound, generator)
@@ -90,15 +136,22 @@ class _Recurrent(Module):
     def _suffixes(self, layer: int) -> list[str]:
         return [f"l{layer}", f"l{layer}_reverse"][: self.directions]
 
-    def forward(self, x: Any, state: Any = None) -> tuple[Variable, Any]:
+    def forward(self, x: Any, state: Any = None) -> tuple[Any, Any]:
         """The outputs of the last layer, and the last states of all layers.
 
-        `x` is [T, N, input_size], [N, T, input_size] with `batch_first`, or [T, input_size]; the
-        states are [layers · directions, N, hidden_size], zeros unless given.
+        `x` is [T, N, input_size], [N, T, input_size] with `batch_first`, or [T, input_size]; or
+        sequences of several lengths as `utils.rnn.pack_padded_sequence` returns them, and then the
+        outputs are packed as well, and the last states are those at the end of each sequence.  The
+        states are [layers · directions, N, hidden_size], zeros unless given; the first of an LSTM
+        with `proj_size` has that width.
         """
+        name = type(self).__name__
+        if isinstance(x, PackedSequence):
+            y, ends = self._layers(x, self._sorted(x, state))
+            ends = [x.unsort(end, axis=1) for end in ends]
+            return y, ends[0] if self.states == 1 else tuple(ends)
         x = ops.asarray(x)
         single = x.ndim == 2
-        name = type(self).__name__
         if x.ndim not in (2, 3) or x.shape[-1] != self.input_size:
             axes = "[N, T, input_size]" if self.batch_first else "[T, N, input_size]"
             raise ValueError(
@@ -111,49 +164,68 @@ class _Recurrent(Module):
             x = ops.swapaxes(x, 0, 1)
         if not x.shape[0]:
             raise ValueError(f"{name}: a sequence needs at least one step")
-        states = self._states(x, state, single)
+        y, ends = self._layers(x, self._states(x, x.shape[1], state, single))
+        if single:
+            y, ends = y[:, 0], [end[:, 0] for end in ends]
+        elif self.batch_first:
+            y = ops.swapaxes(y, 0, 1)
+        return y, ends[0] if self.states == 1 else tuple(ends)
+
+    def _layers(self, x: Any, states: list[Variable]) -> tuple[Any, list[Variable]]:
+        """Outputs like `x`, [T, N, inputs] or packed, and the last states of all layers."""
         last: list[list[Variable]] = [[] for _ in states]
         for layer in range(self.num_layers):
             if layer and self.dropout and self.training:
-                x = F.dropout(x, self.dropout)
+                x = mapped(lambda data: F.dropout(data, self.dropout), x)
             outputs = []
             for direction, suffix in enumerate(self._suffixes(layer)):
                 at = layer * self.directions + direction
-                y, ends = self._run(x, suffix, [s[at] for s in states], reverse=direction == 1)
+                run = run_packed if isinstance(x, PackedSequence) else _run_whole
+                y, ends = run(
+                    partial(self._run, suffix), x, [s[at] for s in states], direction == 1
+                )
                 outputs.append(y)
                 for found, end in zip(last, ends, strict=True):
                     found.append(end)
-            x = outputs[0] if len(outputs) == 1 else ops.concat(outputs, axis=-1)
-        ends = [ops.stack(found) for found in last]
-        if single:
-            x, ends = x[:, 0], [end[:, 0] for end in ends]
-        elif self.batch_first:
-            x = ops.swapaxes(x, 0, 1)
-        return x, ends[0] if self.states == 1 else tuple(ends)
+            x = outputs[0] if len(outputs) == 1 else _side_by_side(outputs)
+        return x, [ops.stack(found) for found in last]
 
-    def _states(self, x: Variable, state: Any, single: bool) -> list[Variable]:
+    def _states(self, like: Variable, n: int, state: Any, single: bool) -> list[Variable]:
         rows = self.num_layers * self.directions
-        shape = (rows, x.shape[1], self.hidden_size)
+        widths = [self.proj_size or self.hidden_size, self.hidden_size][: self.states]
+        shapes = [(rows, n, width) for width in widths]
         if state is None:
-            return [_zeros(x, *shape) for _ in range(self.states)]
+            return [zeros_like_states(like, *shape) for shape in shapes]
         given = [state] if self.states == 1 else list(state)
         states = [ops.asarray(s) for s in given]
         if single:
             states = [ops.expand_dims(s, axis=1) if s.ndim == 2 else s for s in states]
-        if len(states) != self.states or any(tuple(s.shape) != shape for s in states):
+        if [tuple(s.shape) for s in states] != shapes:
             raise ValueError(
                 f"{type(self).__name__}: states {[list(s.shape) for s in states]} must be "
-                f"{self.states} of {list(shape)}"
+                f"{len(shapes)} of {' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}"
             )
         return states
 
+    def _sorted(self, x: PackedSequence, state: Any) -> list[Variable]:
+        if x.data.ndim != 2 or x.data.shape[1] != self.input_size:
+            raise ValueError(
+                f"{type(self).__name__}: packed data {list(x.data.shape)} must be "
+                f"[steps, {self.input_size}]"
+            )
+        states = self._states(x.data, x.batch_sizes[0], state, False)
+        return states if state is None else [x.sort(s, axis=1) for s in states]
+
     def _run(
-        self, x: Variable, suffix: str, states: list[Variable], reverse: bool
+        self, suffix: str, x: Variable, states: list[Variable], reverse: bool
     ) -> tuple[Variable, list[Variable]]:
         """One layer in one direction over `x` [T, N, inputs]."""
         weights = [getattr(self, f"weight_{kind}_{suffix}") for kind in ("ih", "hh")]
         biases = [getattr(self, f"bias_{kind}_{suffix}", None) for kind in ("ih", "hh")]
-        return _layer(self.cell, x, weights, biases, states, reverse)
+        if self.proj_size:
+            projection = getattr(self, f"weight_hr_{suffix}")
+            return _run_projected(x, weights, projection, biases, states, reverse)
+        return run_layer(self.cell, x, weights, biases, states, reverse)
 
     @property
     def cell(self) -> str:
@@ -164,7 +236,7 @@ class _Recurrent(Module):
         parts = [f"{self.input_size}, {self.hidden_size}"]
         defaults = {
             "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0.0,
-            "bidirectional": False,
+            "bidirectional": False, "proj_size": 0,
         }  # fmt: skip
         parts += [
             f"{name}={getattr(self, name)}"
@@ -232,76 +304,3 @@ class GRU(_Recurrent):
     """
 
     gates = 3
-
-
-class _Cell(Module):
-    gates: ClassVar[int]
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        bias: bool = True,
-        *,
-        dtype: Any = None,
-        generator: Generator | None = None,
-    ) -> None:
-        super().__init__()
-        self.input_size, self.hidden_size = input_size, hidden_size
-        bound = 1 / math.sqrt(hidden_size)
-        rows = self.gates * hidden_size
-        self.weight_ih = Parameter(empty(rows, input_size, dtype=dtype))
-        self.weight_hh = Parameter(empty(rows, hidden_size, dtype=dtype))
-        for name in ("bias_ih", "bias_hh"):
-            self.register_parameter(name, Parameter(empty(rows, dtype=dtype)) if bias else None)
-        for parameter in self.parameters():
-            init.uniform_(parameter, -bound, bound, generator)
-
-    def _step(self, cell: str, x: Any, states: Any, count: int) -> list[Variable]:
-        x = ops.asarray(x)
-        name = type(self).__name__
-        if x.ndim not in (1, 2) or x.shape[-1] != self.input_size:
-            raise ValueError(f"{name}: x {list(x.shape)} must be [N, {self.input_size}]")
-        shape = (*x.shape[:-1], self.hidden_size)
-        given = [_zeros(x, *shape) for _ in range(count)] if states is None else list(states)
-        given = [ops.asarray(s) for s in given]
-        if len(given) != count or any(tuple(s.shape) != shape for s in given):
-            shapes = [list(s.shape) for s in given]
-            raise ValueError(f"{name}: states {shapes} must be {count} of {list(shape)}")
-        if x.ndim == 1:
-            given = [ops.expand_dims(s, axis=0) for s in given]
-        rows = ops.reshape(x, (1, -1, self.input_size))
-        weights, biases = [self.weight_ih, self.weight_hh], [self.bias_ih, self.bias_hh]
-        _, ends = _layer(cell, rows, weights, biases, given)
-        return [end[0] for end in ends] if x.ndim == 1 else ends
-
-    def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}"
-
-
-class RNNCell(_Cell):
-    """One step of an `RNN` with tanh: x [N, input_size] and h [N, hidden_size] to the new h."""
-
-    gates = 1
-
-    def forward(self, x: Any, h: Any = None) -> Variable:
-        return self._step("tanh", x, None if h is None else [h], 1)[0]
-
-
-class LSTMCell(_Cell):
-    """One step of an `LSTM`: x [N, input_size] and (h, c) to the new (h, c)."""
-
-    gates = 4
-
-    def forward(self, x: Any, state: Any = None) -> tuple[Variable, Variable]:
-        h, c = self._step("lstm", x, state, 2)
-        return h, c
-
-
-class GRUCell(_Cell):
-    """One step of a `GRU`: x [N, input_size] and h [N, hidden_size] to the new h."""
-
-    gates = 3
-
-    def forward(self, x: Any, h: Any = None) -> Variable:
-        return self._step("gru", x, None if h is None else [h], 1)[0]

@@ -24,17 +24,25 @@ from autograd_gpu.ops.activations import (
     selu as selu,
     silu as silu,
 )
+from autograd_gpu.ops.applied import (
+    apply_along_axis as apply_along_axis,
+    apply_over_axes as apply_over_axes,
+)
 from autograd_gpu.ops.arithmetic import (
+    binary_exponent as binary_exponent,
     float_power as float_power,
     fmax as fmax,
     fmin as fmin,
     fmod as fmod,
+    frexp as frexp,
     gcd as gcd,
     heaviside as heaviside,
     lcm as lcm,
+    ldexp as ldexp,
     logaddexp2 as logaddexp2,
     modf as modf,
     real_if_close as real_if_close,
+    spacing as spacing,
 )
 from autograd_gpu.ops.averages import (
     average as average,
@@ -67,6 +75,7 @@ from autograd_gpu.ops.casts import (
     astype as astype,
     cpu as cpu,
     cuda as cuda,
+    recast as recast,
     to as to,
     to_device as to_device,
 )
@@ -206,7 +215,6 @@ from autograd_gpu.ops.interpolation import (
 )
 from autograd_gpu.ops.joining import (
     concat as concat,
-    pad as pad,
     split as split,
     stack as stack,
     unstack as unstack,
@@ -251,13 +259,23 @@ from autograd_gpu.ops.nan_reductions import (
     nanvar as nanvar,
 )
 from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
+from autograd_gpu.ops.padding import pad as pad
 from autograd_gpu.ops.partial_order import (
     argpartition as argpartition,
     partition as partition,
     topk as topk,
 )
 from autograd_gpu.ops.polynomials import (
+    poly as poly,
+    polyadd as polyadd,
+    polyder as polyder,
+    polydiv as polydiv,
+    polyfit as polyfit,
+    polyint as polyint,
+    polymul as polymul,
+    polysub as polysub,
     polyval as polyval,
+    roots as roots,
     vander as vander,
 )
 from autograd_gpu.ops.pooling import (

@@ -140,10 +140,15 @@ def gelu_erf(xp: Namespace, x: Array) -> Array:
 
 @kernel
 def gelu_tanh_bend(xp: Namespace, g: Any, x: Any) -> Any:
+    x = xp.clip(x, -FAR, FAR)
     square = x * x
     t = xp.tanh(x * (C + K * square))
     du = C + (3 * K) * square
     return g * ((1 - t * t) * (du + (3 * K) * square - x * t * (du * du)))
+
+
+# Beyond it tanh(u) is 1 or -1 in every dtype, and the powers of x would overflow in some.
+FAR = 25.0
 
 
 def _tanh_of_u(xp: Namespace, x: Array, square: Array) -> Array:
@@ -154,6 +159,7 @@ def _tanh_of_u(xp: Namespace, x: Array, square: Array) -> Array:
 
 
 def _slope(xp: Namespace, x: Array) -> Array:
+    x = xp.clip(x, -FAR, FAR)
     square = x * x
     t = _tanh_of_u(xp, x, square)
     square *= 3 * K
@@ -179,6 +185,8 @@ def gelu_tanh_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 
     def gradient(g: Array, x: Array) -> Array:
         y = _slope(xp, x)
+        if y.__class__ is not g.__class__:  # a batch of gradients
+            return y * g
         y *= g
         return y
 
@@ -188,7 +196,8 @@ def gelu_tanh_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 @kernel
 def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
-        y = _tanh_of_u(xp, x, x * x)
+        near = xp.clip(x, -FAR, FAR) if x.dtype.itemsize == 2 else x
+        y = _tanh_of_u(xp, near, near * near)
         y += 1
         y *= x
         y *= 0.5

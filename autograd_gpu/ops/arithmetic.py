@@ -9,7 +9,7 @@ from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import beside, namespace_of, variable
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.comparisons import isnan
-from autograd_gpu.ops.elementwise import trunc
+from autograd_gpu.ops.elementwise import abs_, copysign, nextafter, trunc
 from autograd_gpu.ops.exponentials import logaddexp
 from autograd_gpu.ops.powers import power
 from autograd_gpu.ops.selection import maximum, minimum, where
@@ -78,6 +78,41 @@ def modf(x: Any, /) -> tuple[Variable, Variable]:
     x = variable(x)
     whole = trunc(x)
     return x - whole, whole
+
+
+@elementwise(x=lambda xp, g, i: xp.ldexp(g, i))
+def ldexp(xp: Namespace, x: Array, i: Array) -> Array:
+    """x * 2 ** i for integers i, exactly.
+
+    >>> ldexp(Variable([0.75]), 3).tolist()
+    [6.0]
+    """
+    return xp.ldexp(x, i)
+
+
+@primitive()
+def binary_exponent(xp: Namespace, x: Array) -> Array:
+    """The exponents of `frexp`, integers."""
+    return xp.frexp(x)[1]
+
+
+def frexp(x: Any, /) -> tuple[Variable, Variable]:
+    """The mantissa m, 0.5 <= |m| < 1, and the exponent e with x = m * 2 ** e.
+
+    The gradient goes through the mantissa, the exponent being constant almost everywhere.
+
+    >>> [part.tolist() for part in frexp(Variable([6.0]))]
+    [[0.75], [3]]
+    """
+    e = binary_exponent(x)
+    return ldexp(x, -e), e
+
+
+def spacing(x: Any, /) -> Variable:
+    """The distance from x to the next larger number in size, with its sign; no gradient."""
+    x = variable(x).detach()
+    size = abs_(x)
+    return copysign(nextafter(size, math.inf) - size, x)
 
 
 @primitive()

@@ -85,13 +85,41 @@ def i0(xp: Namespace, x: Array) -> Array:
     return xp.special.i0(x)
 
 
-@elementwise(x=lambda xp, g, x: g * (call(xp, i0, x) - call(xp, i_quotient, x, order=1)))
+def _i1(xp: Namespace, g: Any, x: Any) -> Any:
+    y = call(xp, i0, x)
+    # Where y overflows, so does the quotient, which is less.
+    return g * (y - call(xp, i_quotient, xp.where(y == math.inf, 0, x), order=1))
+
+
+@elementwise(x=_i1)
 def i1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the first kind of order 1."""
     return xp.special.i1(x)
 
 
-@elementwise(x=lambda xp, g, x, y: g * (call(xp, i1e, x) - xp.sign(x) * y))
+def _far_terms(order: int) -> list[float]:
+    """The coefficients of 1 / x in the asymptotic series of exp(-x) I(x) sqrt(2 π x)."""
+    terms = [1.0]
+    for k in range(1, 8):
+        terms.append(terms[-1] * ((2 * k - 1) ** 2 - 4 * order**2) / (8 * k))
+    return terms
+
+
+GAPS = [a - b for a, b in zip(_far_terms(0), _far_terms(1), strict=True)]
+
+
+def _gap(xp: Namespace, x: Any, y0: Any, y1: Any) -> Any:
+    """i0e(x) - |i1e(x)| of these two, by its asymptotic series where they cancel."""
+    size = xp.abs(x)
+    far = size > (500 if x.dtype.itemsize >= 8 else 50)
+    z = 1 / xp.where(far, size, 1)
+    series: Any = 0
+    for term in reversed(GAPS):
+        series = series * z + term
+    return xp.where(far, xp.sqrt(z * (0.5 / math.pi)) * series, y0 - xp.sign(x) * y1)
+
+
+@elementwise(x=lambda xp, g, x, y: g * (-xp.sign(x) * _gap(xp, x, y, call(xp, i1e, x))))
 def i0e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i0(x); the gradient at 0 is 0."""
     return xp.special.i0e(x)
@@ -103,7 +131,7 @@ def _i1e(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     small = xp.where(near, x, 0)
     quotient = xp.exp(-xp.abs(small)) * call(xp, i_quotient, small, order=1)
     quotient = xp.where(near, quotient, y / xp.where(near, 1, x))
-    return g * (call(xp, i0e, x) - xp.sign(x) * y - quotient)
+    return g * (_gap(xp, x, call(xp, i0e, x), y) - quotient)
 
 
 @elementwise(x=_i1e)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import (
@@ -13,6 +14,8 @@ from autograd_gpu.backend import (
     backend_of,
     load_backend,
 )
+from autograd_gpu.batched import Batched
+from autograd_gpu.batching import batched
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, edges_of, make_result
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
@@ -45,20 +48,51 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = False, device: Any = None) -> 
     return result
 
 
+class Recast(FunctionNode):
+    """A value in another dtype that was computed before; the engine casts the gradient back."""
+
+    __slots__ = ()
+
+    label = "astype"
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+
+def recast(x: Variable, value: Array) -> Variable:
+    """`x` in another dtype, where `value` is what `astype` gave for it before."""
+    edges = edges_of((x,))
+    if edges is None:
+        return make_result(value)
+    node = Recast()
+    node.edges = edges
+    return make_result(value, node)
+
+
 class Transfer(FunctionNode):
     """A value moved to another backend or device; its gradient moves back."""
 
-    __slots__ = ("backend", "device")
+    __slots__ = ("backend", "device", "target")
 
     label = "to"
-    backend: str
+    backend: str  # where the gradient goes
     device: Any
+    target: tuple[str, Any]  # where the value went
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (_moved(g, self.backend, self.device),)
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (_transferred(g, self.backend, self.device),)
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return _moved(tangents[0], *self.target)
+
+    def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
+        return _transferred(tangents[0], *self.target)
 
 
 def to(x: Variable, target: Any) -> Variable:
@@ -134,6 +168,7 @@ def _transferred(x: Variable, name: str, device: Any) -> Variable:
     source = BACKENDS[type(x.value)]
     node = Transfer()
     node.edges = edges
+    node.target = name, device
     node.backend = source.name
     node.device = None if source.name == "numpy" else source.device(x.value)
     return make_result(value, node)
@@ -141,6 +176,8 @@ def _transferred(x: Variable, name: str, device: Any) -> Variable:
 
 def _moved(value: Array, name: str, device: Any) -> Array:
     """A copy of `value` on that backend and device, by way of the host between backends."""
+    if isinstance(value, Batched):
+        return batched(_moved(value.data, name, device))
     backend = backend_of(value)
     if backend.name == name and device is not None:
         return backend.to_device(value, device)

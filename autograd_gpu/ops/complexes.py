@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import BACKENDS, Array, Namespace, find_backend
+from autograd_gpu.graph import gradient_edge, make_result, reconnected
+from autograd_gpu.modes import recording
 from autograd_gpu.ops.trigonometry import atan2
 from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
@@ -40,12 +42,18 @@ def conj_(xp: Namespace, x: Array) -> Array:
 def conj(x: Any, /) -> Any:
     """The complex conjugate.
 
-    A number that a derivative kept comes back as a number, which belongs to no backend.
+    Real Variables come back as another Variable with the same value and the same place in the
+    graph.  A number that a derivative kept comes back as a number, which belongs to no backend.
 
     >>> conj(Variable(1.0 + 2.0j))
     Variable(array(1.-2.j, dtype=complex64))
     """
-    if not isinstance(x, Variable) and type(x) not in BACKENDS and find_backend(x) is not None:
+    if isinstance(x, Variable):
+        if x.value.dtype.kind == "c":
+            return conj_(x)
+        edge = gradient_edge(x) if recording.get() else None
+        return make_result(x.value) if edge is None else reconnected(x.value, edge)
+    if type(x) not in BACKENDS and find_backend(x) is not None:
         return x.conjugate()
     return conj_(x)
 

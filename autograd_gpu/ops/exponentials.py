@@ -77,13 +77,17 @@ def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
 def sigmoid_value(xp: Namespace, x: Array) -> Array:
     if x.dtype.kind == "c":
         return 1 / (1 + xp.exp(-x))
-    largest = _largest_exponent(x.dtype)
+    if x.dtype.itemsize == 2:
+        return xp.astype(sigmoid_value(xp, xp.astype(x, xp.float32)), x.dtype)
+    largest = 709.0 if x.dtype.itemsize >= 8 else 88.0
 
     def sigmoid(x: Array) -> Array:
-        # exp of a number bounded from above neither overflows nor warns.
+        # exp of a number bounded from above neither overflows nor warns; below it is 0.
         t = xp.exp(xp.minimum(-x, largest))
         t += 1
-        return xp.reciprocal(t)
+        t = xp.reciprocal(t)
+        t *= x > -largest
+        return t
 
     return blockwise(xp, sigmoid, x)
 
@@ -107,11 +111,6 @@ def require_real(x: Array) -> None:
     """Refuse complex numbers where a function goes by their order or size."""
     if x.dtype.kind == "c":
         raise TypeError("complex numbers are not supported")
-
-
-def _largest_exponent(dtype: Any) -> float:
-    """A number whose exp is finite."""
-    return {2: 11.0, 4: 88.0, 8: 709.0}.get(dtype.itemsize, 11.0)
 
 
 @kernel

@@ -133,19 +133,26 @@ def betainc(a: Any, b: Any, x: Any, /) -> Variable:
 
 
 def _stdtr(xp: Namespace, g: Any, df: Any, t: Any) -> Any:
+    normal = df + 0 * xp.sign(t) == math.inf
+    df = xp.where(normal, 1, df)
     log = xp.log1p(t * t / df) * ((df + 1) * -0.5) - call(xp, betaln, df * 0.5, 0.5 + df * 0)
-    return g * (xp.exp(log) / xp.sqrt(df))
+    density = xp.exp(t * t * -0.5) / math.sqrt(2 * math.pi)
+    return g * xp.where(normal, density, xp.exp(log) / xp.sqrt(df))
 
 
 @elementwise(t=_stdtr)
 def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
     """`stdtr`."""
+    normal = df + 0 * xp.sign(t) == math.inf
+    df = xp.where(normal, 1, df)
     square = t * t
     half = 0.5 + df * 0
     tail = xp.special.betainc(df * 0.5, half, df / (square + df)) * 0.5
-    middle = xp.special.betainc(half, df * 0.5, square / (square + df)) * 0.5
+    near = square < df
+    middle = xp.special.betainc(half, df * 0.5, xp.where(near, square, 0) / (square + df)) * 0.5
     far = xp.where(t < 0, tail, 1 - tail)
-    return xp.where(square < df, xp.sign(t) * middle + 0.5, far)
+    y = xp.where(near, xp.sign(t) * middle + 0.5, far)
+    return xp.where(normal, xp.special.ndtr(t), y)
 
 
 def stdtr(df: Any, t: Any, /) -> Variable:

@@ -1,4 +1,4 @@
-"""Arrays put together, taken apart and padded."""
+"""Arrays put together and taken apart."""
 
 from __future__ import annotations
 
@@ -156,61 +156,3 @@ def unstack(x: Any, /, axis: int = 0) -> tuple[Variable, ...]:
     if -x.ndim <= axis < x.ndim and not x.shape[axis]:
         return ()
     return cast(tuple[Variable, ...], unstack_(x, axis))
-
-
-def _pad_x(g: Any, x_shape: tuple[int, ...], pad_width: Sequence[tuple[int, int]]) -> Any:
-    inner = [slice(before, before + n) for n, (before, _) in zip(x_shape, pad_width, strict=True)]
-    return g[tuple(inner)]
-
-
-@primitive(x=_pad_x, tangent=lambda xp, t, pad_width: xp.pad(t, pad_width))
-def pad_(
-    xp: Namespace, x: Array, *, pad_width: Sequence[tuple[int, int]], constant_values: Any = 0
-) -> Array:
-    """`pad` with a pair of widths for every axis."""
-    shape = [n + before + after for n, (before, after) in zip(x.shape, pad_width, strict=True)]
-    inner = [slice(before, before + n) for n, (before, _) in zip(x.shape, pad_width, strict=True)]
-    out = xp.full(tuple(shape), constant_values, dtype=x.dtype)
-    out[tuple(inner)] = x
-    return out
-
-
-def pad(
-    x: Any, pad_width: Any, mode: str = "constant", *, constant_values: complex = 0
-) -> Variable:
-    """`x` with `constant_values` put before and after it along every axis.
-
-    `pad_width` is NumPy's: a number for all sides, a pair (before, after) for all axes, or such a
-    pair for each axis.  Other modes than 'constant' raise NotImplementedError.
-
-    >>> pad(Variable([1.0, 2.0]), (1, 0))
-    Variable(array([0., 1., 2.], dtype=float32))
-    """
-    if mode != "constant":
-        raise NotImplementedError(
-            f"pad: mode {mode!r} is not supported; take or getitem with repeated indices gives "
-            f"other borders"
-        )
-    x = x if isinstance(x, Variable) else Variable(x)
-    return pad_(x, _pairs(pad_width, x.ndim), constant_values)
-
-
-def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
-    given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
-    try:
-        if isinstance(given, int):
-            pairs = [(given, given)] * ndim
-        else:
-            rows = [(w, w) if isinstance(w, int) else tuple(map(operator.index, w)) for w in given]
-            if all(isinstance(w, int) for w in given):
-                rows = [tuple(given)]  # one pair, or one number, for all axes
-            rows = [row * 2 if len(row) == 1 else row for row in rows]
-            pairs = [(a, b) for a, b in (rows * ndim if len(rows) == 1 else rows)]
-    except (TypeError, ValueError):
-        pairs = []
-    if len(pairs) != ndim or any(a < 0 or b < 0 for a, b in pairs):
-        raise ValueError(
-            f"pad: pad_width is a number, a pair or a pair for each of {ndim} axes, none "
-            f"negative, not {pad_width!r:.80}"
-        )
-    return tuple(pairs)

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
+from autograd_gpu.batching import KERNELS
+
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -20,6 +22,7 @@ def kernel(general: Callable[P, R]) -> Callable[P, R]:
     Where that returns NotImplemented, as for a dtype that it does not know, `general` it is.
     """
     name = general.__name__
+    KERNELS.add(name)
 
     @wraps(general)
     def call(*args: Any, **kwargs: Any) -> Any:

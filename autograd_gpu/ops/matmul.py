@@ -18,7 +18,7 @@ def _matmul_a(xp: Namespace, g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     if b.ndim == 1:  # [..., M, K] @ [K]
         return g[..., None] * b
     if len(a_shape) == 1:  # [K] @ [..., K, N]
-        return xp.matmul(b, g[..., None])[..., 0]
+        return xp.matmul(b, g) if g.ndim == 1 else xp.matmul(b, g[..., None])[..., 0]
     if len(a_shape) == 2 and b.ndim > 2:  # [M, K] @ [..., K, N]
         m, k = a_shape
         columns = xp.matmul(g, b.swapaxes(-1, -2))  # [..., M, K]
@@ -33,6 +33,8 @@ def _matmul_b(xp: Namespace, g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
             return g * a
         return a[:, None] * g[..., None, :]  # [K] @ [..., K, N]
     if len(b_shape) == 1:  # [..., M, K] @ [K]: one product over all rows
+        if a.ndim == 2:
+            return xp.matmul(g, a)
         m = prod(a.shape[:-1])
         return xp.matmul(g.reshape((m,)), a.reshape((m, *b_shape)))
     if len(b_shape) == 2 and a.ndim > 2:  # [..., M, K] @ [K, N]: one product over all rows

@@ -133,6 +133,24 @@ def iterate(self: Variable) -> Iterator[Variable]:
     return iter(ops.unstack(self))  # one stack in the backward, not an array of zeros for each
 
 
+def contains(self: Variable, element: Any) -> bool:
+    """Whether an element equals `element`, as for NumPy's arrays; read on the host."""
+    return bool(ops.any(ops.equal(self, element)))
+
+
+def rounded(self: Variable, decimals: int | None = None) -> Variable:
+    """`round(v)`: a Variable, with gradient 0."""
+    return ops.round(self, decimals or 0)
+
+
+def divmod_(self: Any, other: Any) -> Any:
+    """`divmod(v, w)`: the quotient rounded down, and what is left."""
+    quotient = PRIMITIVES["floor_divide"].operator(self, other)
+    if quotient is NotImplemented:
+        return quotient
+    return quotient, PRIMITIVES["remainder"].operator(self, other)
+
+
 def _bind() -> None:
     for name, op in BINARY.items():
         operator = PRIMITIVES[op].operator
@@ -149,6 +167,10 @@ def _bind() -> None:
         "__pow__": ops.power_operator,
         "__rpow__": _reflected(ops.power_operator),
         "__ipow__": ops.inplace(ops.pow),
+        "__contains__": contains,
+        "__divmod__": divmod_,
+        "__rdivmod__": _reflected(divmod_),
+        "__round__": rounded,
         "__getitem__": ops.getitem,
         "__setitem__": ops.setitem,
         "__iter__": iterate,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
+from autograd_gpu.batching import BatchedNamespace, each
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.variable import Variable
@@ -14,11 +16,15 @@ from autograd_gpu.variable import Variable
 def call(xp: Namespace, op: Callable[..., Any], *operands: Any, **statics: Any) -> Any:
     """`op` inside a derivative, for ops that the backends' namespaces lack.
 
-    On raw arrays that is its forward, on Variables the op itself, which is recorded.
+    On raw arrays that is its forward, on Variables the op itself, which is recorded.  A forward
+    need not know of batches.
     """
     if xp is NAMESPACES[Variable]:
         return op(*operands, **statics)
-    return PRIMITIVES[op.__name__].forward(xp, *operands, **statics)
+    forward = PRIMITIVES[op.__name__].forward
+    if isinstance(xp, BatchedNamespace):
+        return each(partial(forward, xp.plain), *operands, **statics)
+    return forward(xp, *operands, **statics)
 
 
 @kernel

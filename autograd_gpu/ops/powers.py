@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
@@ -40,7 +41,7 @@ def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
 
 def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
     if exponent == 2:
-        return g * (2 * xp.conj(x))
+        return (2 * g) * xp.conj(x)  # 2 g is not recorded where g is given
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.conj(_raised(xp, x, exponent - 1)))
@@ -100,7 +101,7 @@ def power_operator(a: Any, b: Any, /) -> Any:
     return _operator(a, b)
 
 
-@elementwise(x=lambda xp, g, x: g * (2 * xp.conj(x)))
+@elementwise(x=lambda xp, g, x: (2 * g) * xp.conj(x))
 def square(xp: Namespace, x: Array) -> Array:
     """x * x."""
     return xp.square(x)
@@ -125,7 +126,9 @@ def reciprocal(xp: Namespace, x: Array) -> Array:
 
 
 def _hypot(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
-    return g * (x / (y + (y == 0)))
+    infinite = y == math.inf
+    ratio = xp.where(infinite, 0, x) / xp.where(infinite | (y == 0), 1, y)
+    return g * xp.where(infinite & (xp.abs(x) == math.inf), xp.sign(x), ratio)
 
 
 @elementwise(

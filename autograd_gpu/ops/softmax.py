@@ -20,7 +20,7 @@ def _shifted(xp: Namespace, x: Array, axis: Axis) -> Array:
     """A new array: x minus its largest element."""
     if not x.ndim:
         raise ValueError("an array with at least one axis is needed")
-    return x - x.max(axis, None, True)
+    return x - x.max(axis, None, True) if x.size else +x
 
 
 def _softmax(xp: Namespace, g: Any, y: Any, axis: Axis) -> Any:
@@ -36,6 +36,8 @@ def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     Variable(array([0.5, 0.5], dtype=float32))
     """
     y = _shifted(xp, x, axis)
+    if not y.size:
+        return y
     xp.exp(y, y)
     y /= _total(y, axis)
     return y
@@ -49,6 +51,8 @@ def softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
 def log_softmax(xp: Namespace, x: Array, *, axis: Axis = -1) -> Array:
     """log(softmax(x)), accurate where softmax rounds to 0."""
     y = _shifted(xp, x, axis)
+    if not y.size:
+        return y
     y -= xp.log(_total(xp.exp(y), axis))
     return y
 
@@ -62,7 +66,9 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
 
 @primitive(cast="widened", x=_logsumexp, tangent="reduction")
 def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
-    """log(sum(exp(x))) over `axis`; of nothing but -inf it is -inf, with gradient 0."""
+    """log(sum(exp(x))) over `axis`; of nothing, or only -inf, it is -inf, with gradient 0."""
+    if not x.size:
+        return xp.sum(x, axis=axis, keepdims=keepdims) - math.inf
     largest = x.max(axis, None, True)
     total = _total(xp.exp(x - xp.where(xp.isinf(largest), 0, largest)), axis)
     if x.dtype.kind != "c":

@@ -32,7 +32,21 @@ def erfc(xp: Namespace, x: Array) -> Array:
     return xp.special.erfc(x)
 
 
-@elementwise(x=lambda xp, g, x, y: g * (2 * x * y - SLOPE))
+# 1, 1 * 3, 1 * 3 * 5, ...
+ODD_FACTORIALS = [math.prod(range(1, 2 * k + 2, 2)) for k in range(6)]
+
+
+def _erfcx(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    # 2 x y - SLOPE cancels far from 0, where the asymptotic series takes its place.
+    far = x > (30 if x.dtype.itemsize >= 8 else 8)
+    z = xp.square(1 / xp.where(far, x, 1))
+    series: Any = 0
+    for factor in reversed(ODD_FACTORIALS):
+        series = series * (z * -0.5) + factor
+    return g * xp.where(far, z * series * (-0.5 * SLOPE), 2 * xp.where(far, 0, x) * y - SLOPE)
+
+
+@elementwise(x=_erfcx)
 def erfcx(xp: Namespace, x: Array) -> Array:
     """exp(x ** 2) * erfc(x)."""
     return xp.special.erfcx(x)
@@ -56,7 +70,15 @@ def ndtr(xp: Namespace, x: Array) -> Array:
     return xp.special.ndtr(x)
 
 
-@elementwise(x=lambda xp, g, x, y: g * (xp.exp(x * x * -0.5 - y) / ROOT_2PI))
+def _log_ndtr(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    # The quotient of the density and ndtr, below 0 without the factor that both have.
+    left = x < 0
+    below = call(xp, erfcx, xp.where(left, x, 0) * -(0.5**0.5))
+    above = xp.exp(xp.square(xp.where(left, 0, x)) * -0.5 - xp.where(left, 0, y))
+    return g * xp.where(left, 2 / (ROOT_2PI * below), above / ROOT_2PI)
+
+
+@elementwise(x=_log_ndtr)
 def log_ndtr(xp: Namespace, x: Array) -> Array:
     """log(ndtr(x)), accurate far below 0."""
     return xp.special.log_ndtr(x)

@@ -53,15 +53,17 @@ def atan(xp: Namespace, x: Array) -> Array:
     return xp.atan(x)
 
 
-def _per_square(xp: Namespace, a: Any, b: Any) -> Any:
-    """1 / (a * a + b * b), and 1 at (0, 0)."""
-    r = a * a + b * b
-    return 1 / (r + (r == 0))
+def _per_square(xp: Namespace, x: Any, a: Any, b: Any) -> Any:
+    """x / (a * a + b * b) without overflow, for x that is a or b; 0 at (0, 0) and at infinity."""
+    r = xp.hypot(a, b)
+    none = (r == 0) | (r == math.inf)
+    r = xp.where(none, 1, r)
+    return xp.where(none, 0, x) / r / r
 
 
 @elementwise(
-    a=lambda xp, g, a, b: g * b * _per_square(xp, a, b),
-    b=lambda xp, g, a, b: g * -a * _per_square(xp, a, b),
+    a=lambda xp, g, a, b: g * _per_square(xp, b, a, b),
+    b=lambda xp, g, a, b: -g * _per_square(xp, a, a, b),
 )
 def atan2(xp: Namespace, a: Array, b: Array) -> Array:
     """The angle of the point (b, a), in (-π, π]; both gradients are 0 at (0, 0)."""
@@ -87,7 +89,12 @@ def tanh(xp: Namespace, x: Array) -> Array:
     return xp.tanh(x)
 
 
-@elementwise(x=lambda xp, g, x: g / xp.conj(xp.sqrt(1 + x * x)))
+def _asinh(xp: Namespace, g: Any, x: Any) -> Any:
+    # hypot does not overflow, but knows real numbers only
+    return g / (xp.conj(xp.sqrt(1 + x * x)) if x.dtype.kind == "c" else xp.hypot(x, 1))
+
+
+@elementwise(x=_asinh)
 def asinh(xp: Namespace, x: Array) -> Array:
     """Inverse hyperbolic sine."""
     return xp.asinh(x)

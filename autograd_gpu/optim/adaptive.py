@@ -19,6 +19,8 @@ class RMSprop(Optimizer):
     gradient.
     """
 
+    arrays = ("square", "buffer", "average")
+
     def __init__(
         self,
         params: Parameters,
@@ -28,6 +30,8 @@ class RMSprop(Optimizer):
         weight_decay: float = 0.0,
         momentum: float = 0.0,
         centered: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
         super().__init__(
             params,
@@ -38,6 +42,7 @@ class RMSprop(Optimizer):
                 "weight_decay": weight_decay,
                 "momentum": momentum,
                 "centered": centered,
+                "maximize": maximize,
             },
         )
 
@@ -69,6 +74,8 @@ class RMSprop(Optimizer):
 class Adagrad(Optimizer):
     """Steps over the root of the sum of all squares (Duchi et al., 2011), as PyTorch's Adagrad."""
 
+    arrays = ("sum",)
+
     def __init__(
         self,
         params: Parameters,
@@ -77,6 +84,8 @@ class Adagrad(Optimizer):
         weight_decay: float = 0.0,
         initial_accumulator_value: float = 0.0,
         eps: float = 1e-10,
+        *,
+        maximize: bool = False,
     ) -> None:
         super().__init__(
             params,
@@ -86,6 +95,7 @@ class Adagrad(Optimizer):
                 "weight_decay": weight_decay,
                 "initial_accumulator_value": initial_accumulator_value,
                 "eps": eps,
+                "maximize": maximize,
             },
         )
 
@@ -121,19 +131,20 @@ class Lion(Optimizer):
     A tenth of AdamW's learning rate and ten times its weight decay are a good start.
     """
 
+    arrays = ("m",)
+
     def __init__(
         self,
         params: Parameters,
         lr: float = 1e-4,
         betas: tuple[float, float] = (0.9, 0.99),
         weight_decay: float = 0.0,
+        *,
+        maximize: bool = False,
     ) -> None:
-        super().__init__(params, {"lr": lr, "betas": betas, "weight_decay": weight_decay})
-
-    def check(self, group: Group) -> None:
-        super().check(group)
-        if not all(0 <= beta < 1 for beta in group["betas"]):
-            raise ValueError(f"Lion: betas={group['betas']} must be in [0, 1)")
+        super().__init__(
+            params, {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize}
+        )
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         for t in targets:

@@ -1,60 +1,51 @@
-"""A moving average of parameters."""
+"""Moving averages of parameters."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from autograd_gpu.backend import Array
+from autograd_gpu.modes import no_grad
 from autograd_gpu.optim.optimizer import like
 from autograd_gpu.placement import beside, copied, place_of
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 
-class EMA:
-    """An exponential moving average of parameters, to evaluate with.
+class _Average:
+    """Averages of parameters, to evaluate with; a subclass says how far they move."""
 
-    >>> x = Variable([1.0], requires_grad=True)
-    >>> ema = EMA([x], decay=0.5)
-    >>> x.value = x.value + 2
-    >>> ema.update()
-    >>> with ema.applied():
-    ...     print(x.tolist())
-    [2.0]
-    >>> x.tolist()
-    [3.0]
-    """
-
-    def __init__(self, params: Iterable[Variable], decay: float = 0.999) -> None:
-        if not 0 <= decay < 1:
-            raise ValueError(f"EMA: decay={decay} must be in [0, 1)")
-        self.decay = decay
+    def __init__(self, params: Iterable[Variable]) -> None:
         self.params = list(params)
         for x in self.params:
             if not isinstance(x, Variable):
-                raise TypeError(f"EMA: a parameter is a Variable, not {type(x).__name__}")
+                raise TypeError(
+                    f"{type(self).__name__}: a parameter is a Variable, not {type(x).__name__}"
+                )
         self.averages = [copied(x.value) for x in self.params]
 
-    def update(self) -> None:
-        """Move the averages towards the parameters; to be called after every step."""
+    def _move(self, decay: Callable[[], float]) -> None:
+        """Move the averages by 1 - `decay()` of their distances, in a recorded step each time."""
         watcher = recorder.get()
         if watcher is not None and watcher.one_by_one:
             for i, x in enumerate(self.params):
-                watcher.update(self._move, x, i)
+                watcher.update(self._move_one, x, i, decay)
         else:
-            self._move_all(self.params, self.averages)
+            self._move_some(self.params, self.averages, decay)
 
-    def _move(self, x: Variable, i: int) -> None:
-        self._move_all([x], [self.averages[i]])
+    def _move_one(self, x: Variable, i: int, decay: Callable[[], float]) -> None:
+        self._move_some([x], [self.averages[i]], decay)
 
-    def _move_all(self, params: Sequence[Variable], averages: Sequence[Array]) -> None:
+    def _move_some(
+        self, params: Sequence[Variable], averages: Sequence[Array], decay: Callable[[], float]
+    ) -> None:
         pairs: dict[Any, list[tuple[Array, Array]]] = {}
         for x, average in zip(params, averages, strict=True):
             pairs.setdefault(place_of(average), []).append((average, x.value))
         for some in pairs.values():
-            beside(some[0][0]).steps("average", some, lambda: {"decay": self.decay})
+            beside(some[0][0]).steps("average", some, lambda: {"decay": decay()})
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -73,16 +64,105 @@ class EMA:
             x.value = copied(average)
 
     def state_dict(self) -> dict[str, Any]:
-        """Copies of the averages, and the decay."""
-        return {"decay": self.decay, "averages": [copied(a) for a in self.averages]}
+        """Copies of the averages, and the number that says how they go on."""
+        return {**self._number(), "averages": [copied(a) for a in self.averages]}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken.  ValueError for other numbers or shapes."""
+        name = type(self).__name__
+        if state.keys() != self.state_dict().keys():
+            raise ValueError(f"{name}: the state has {sorted(state)}, not {sorted(self._number())}")
         shapes = [tuple(a.shape) for a in state["averages"]]
         own = [x.shape for x in self.params]
         if shapes != own:
-            raise ValueError(f"EMA: the state has shapes {shapes}, here they are {own}")
-        self.decay = state["decay"]
+            raise ValueError(f"{name}: the state has shapes {shapes}, here they are {own}")
+        for key in self._number():
+            setattr(self, key, state[key])
         self.averages = [
             like(a, x.value) for a, x in zip(state["averages"], self.params, strict=True)
         ]
+
+    def _number(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+
+class EMA(_Average):
+    """An exponential moving average of parameters, to evaluate with.
+
+    >>> x = Variable([1.0], requires_grad=True)
+    >>> ema = EMA([x], decay=0.5)
+    >>> x.value = x.value + 2
+    >>> ema.update()
+    >>> with ema.applied():
+    ...     print(x.tolist())
+    [2.0]
+    >>> x.tolist()
+    [3.0]
+    """
+
+    def __init__(self, params: Iterable[Variable], decay: float = 0.999) -> None:
+        if not 0 <= decay < 1:
+            raise ValueError(f"EMA: decay={decay} must be in [0, 1)")
+        self.decay = decay
+        super().__init__(params)
+
+    def update(self) -> None:
+        """Move the averages towards the parameters; to be called after every step."""
+        self._move(lambda: self.decay)
+
+    def _number(self) -> dict[str, Any]:
+        return {"decay": self.decay}
+
+
+class SWA(_Average):
+    """The mean of the parameters at all calls of `update`: stochastic weight averaging (Izmailov et
+    al., 2018), for the last epochs of a training.
+
+    Batch norms have to see data with the averages once more: see `update_bn`.
+
+    >>> x = Variable([1.0], requires_grad=True)
+    >>> swa = SWA([x])
+    >>> swa.update()
+    >>> x.value = x.value + 2
+    >>> swa.update()
+    >>> swa.copy_to()
+    >>> x.tolist()
+    [2.0]
+    """
+
+    def __init__(self, params: Iterable[Variable]) -> None:
+        self.count = 0
+        super().__init__(params)
+
+    def update(self) -> None:
+        """Take the parameters as they are into the mean; to be called after every epoch."""
+        count = self.count
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.depends(lambda: self.count)
+        self._move(lambda: count / (count + 1))
+        self.count += 1
+
+    def _number(self) -> dict[str, Any]:
+        return {"count": self.count}
+
+
+def update_bn(batches: Iterable[Any], model: Any) -> None:
+    """Give the batch norms in `model` the mean statistics of all `batches`.
+
+    A batch is the model's input, or a tuple whose first element is that.
+    """
+    norms = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
+    momenta, modes = [m.momentum for m in norms], [(m, m.training) for m in model.modules()]
+    try:
+        model.train()
+        with no_grad():
+            for n, batch in enumerate(batches):
+                for m in norms:
+                    m.momentum = 1 / (n + 1)  # the first replaces what was there
+                model(batch[0] if isinstance(batch, (tuple, list)) else batch)
+    finally:
+        for m, momentum in zip(norms, momenta, strict=True):
+            m.momentum = momentum
+        for m, training in modes:
+            m.training = training

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.placement import beside, copied, near, place_of, require_together
+from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
@@ -30,11 +31,14 @@ class Target:
 
 
 class Optimizer:
-    """Base of optimisers: a subclass says in `update` how a step changes one parameter.
+    """Base of optimisers: a subclass says in `update` how a step changes one parameter, and in
+    `arrays` which arrays, of the shape of the parameter, it keeps in the state.
 
     `params` is a sequence of Variables, or of dicts with 'params' and options that differ from the
     defaults.
     """
+
+    arrays: ClassVar[tuple[str, ...]] = ()
 
     def __init__(
         self, params: Iterable[Variable] | Iterable[Mapping[str, Any]], defaults: Mapping[str, Any]
@@ -85,27 +89,34 @@ class Optimizer:
 
     def check(self, group: Group) -> None:
         """Raise ValueError for options that make no sense."""
+        name = type(self).__name__
         for option in ("lr", "weight_decay", "eps"):
             if option in group and not group[option] >= 0:
-                raise ValueError(f"{type(self).__name__}: {option}={group[option]} is negative")
+                raise ValueError(f"{name}: {option}={group[option]} is negative")
+        if not all(0 <= beta < 1 for beta in group.get("betas", ())):
+            raise ValueError(f"{name}: betas={group['betas']} must be in [0, 1)")
 
     def parameters(self) -> Iterator[Variable]:
         """The parameters of all groups."""
         return (x for group in self.param_groups for x in group["params"])
 
-    def zero_grad(self) -> None:
-        """Forget all gradients: `.grad` is None afterwards."""
-        for group in self.param_groups:
-            for x in group["params"]:
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients: `.grad` is None afterwards, or zeros unless `set_to_none`."""
+        for x in self.parameters():
+            if set_to_none or x.grad is None:
                 x.grad = None
+            else:
+                x.grad = beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.
 
         Parameters in half types keep a copy in float32 in their state, the one that steps add to.
-        `closure`, if given, is called first, and what it returns is returned.
+        With the option `maximize` a step goes up.  `closure`, if given, is called first, and what
+        it returns is returned.
         """
         result = closure() if closure is not None else None
+        forget_casts()
         watcher = recorder.get()
         if watcher is not None:
             watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
@@ -127,8 +138,11 @@ class Optimizer:
         for x in params:
             grad = x.grad
             if grad is not None:
-                self._check_grad(x, grad)
+                self.check_grad(x, grad)
                 require_together(type(self).__name__, x.value, grad)
+                if group.get("maximize"):
+                    with near(grad):  # of a 0-d array NumPy makes a scalar
+                        grad = backend_of(grad).asarray(-grad)
                 targets.append((x, grad, self.state.setdefault(x, {})))
         if targets:
             self._change([self._target(*t) for t in targets], group)
@@ -159,7 +173,7 @@ class Optimizer:
                 if t.half is not None:
                     t.state["master"] = t.x.value
 
-    def _check_grad(self, x: Variable, grad: Any) -> None:
+    def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
         value = x.value
         name = type(self).__name__
@@ -179,9 +193,19 @@ class Optimizer:
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         """Change parameters of one group and their states in place: here one after the other."""
+        self.each_alone(self.update, targets, group)
+
+    def each_alone(
+        self, update: Callable[..., None], targets: Sequence[Target], group: Group
+    ) -> None:
+        """Call `update(x, grad, state, group)` for each of `targets`."""
+        watcher = recorder.get()
+        if watcher is not None and not watcher.one_by_one:
+            # its numbers would be those of the recorded step for ever
+            raise NotReplayable(f"{type(self).__name__} has no kernel that counts its steps")
         for t in targets:
             with near(t.grad):
-                self.update(t.x, t.grad, t.state, group)
+                update(t.x, t.grad, t.state, group)
                 if t.half is not None:
                     t.half.value = t.x.value.astype(t.half.value.dtype)
 
@@ -230,8 +254,9 @@ class Optimizer:
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Go on from where `state_dict` was taken, with the same groups of parameters.
 
-        Arrays are moved to where the parameters are.  Raises ValueError where the numbers of groups
-        or parameters differ.
+        Arrays are moved to where the parameters are.  Raises ValueError, and changes nothing, where
+        the numbers of groups or parameters differ, or the state is that of another optimiser or of
+        parameters of other shapes.
         """
         groups = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in groups]
@@ -240,16 +265,42 @@ class Optimizer:
             raise ValueError(
                 f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
             )
+        params = list(self.parameters())
+        self._check_state(state_dict, params)
         self._loads += 1
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
-        params = list(self.parameters())
         self.state = {
             params[int(number)]: {
                 key: like(value, params[int(number)].value) for key, value in state.items()
             }
             for number, state in state_dict["state"].items()
         }
+
+    def _check_state(self, state_dict: Mapping[str, Any], params: list[Variable]) -> None:
+        name = type(self).__name__
+        for group in state_dict["param_groups"]:
+            unknown = group.keys() - self.defaults.keys() - {"params", "initial_lr"}
+            if unknown:
+                raise ValueError(
+                    f"{name}: the state is of another optimiser, with options {sorted(unknown)}"
+                )
+        for number, state in state_dict["state"].items():
+            if not 0 <= int(number) < len(params):
+                raise ValueError(f"{name}: the state is of a parameter {number}, {len(params)} are")
+            x = params[int(number)]
+            for key, value in state.items():
+                shape = tuple(getattr(value, "shape", ()))
+                if key not in (*self.arrays, "master") and shape:
+                    raise ValueError(
+                        f"{name}: the state is of another optimiser: parameter {number} has an "
+                        f"array {key!r}, and here {' and '.join(map(repr, self.arrays)) or 'none'}"
+                    )
+                if key in self.arrays and shape != x.shape:
+                    raise ValueError(
+                        f"{name}: the state {key!r} of parameter {number} has shape {list(shape)}, "
+                        f"the parameter {list(x.shape)}"
+                    )
 
     def __repr__(self) -> str:
         lines = []

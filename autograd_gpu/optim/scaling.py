@@ -81,9 +81,12 @@ class GradScaler:
             raise RuntimeError("GradScaler: unscale_ was called twice without update")
         inverse = 1 / self._scale
         bad: dict[Any, Any] = {}
-        for x in optimizer.parameters():
-            grad = x.grad
-            if grad is None or not grad.size:
+        params = [x for x in optimizer.parameters() if x.grad is not None]
+        for x in params:  # before any is changed
+            optimizer.check_grad(x, x.grad)
+        for x in params:
+            grad: Any = x.grad
+            if not grad.size:
                 continue
             backend = BACKENDS[type(grad)]
             place = (backend.name, str(backend.device(grad)))

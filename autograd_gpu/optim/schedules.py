@@ -8,22 +8,22 @@ from typing import Any
 
 from autograd_gpu.optim.optimizer import Optimizer
 
+Factor = Callable[[int], float]
+
 
 class Schedule:
     """The base of schedules: a subclass says in `rate` what a group has after n calls of `step`."""
 
     def __init__(self, optimizer: Optimizer) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(
-                f"{type(self).__name__}: an Optimizer is needed, not {type(optimizer).__name__}"
-            )
+        _check(type(self).__name__, optimizer)
         self.optimizer = optimizer
         self.initial = [group["lr"] for group in optimizer.param_groups]
         self.steps = -1
         self.step()
 
-    def rate(self, initial: float, n: int) -> float:
-        """The learning rate after `n` steps of a group that began with `initial`."""
+    def rate(self, initial: float, n: int, group: int = 0) -> float:
+        """The learning rate after `n` steps of the group of that number, which began with
+        `initial`."""
         raise NotImplementedError
 
     def step(self) -> None:
@@ -33,8 +33,9 @@ class Schedule:
 
     def apply(self) -> None:
         """Set the learning rates of now."""
-        for group, initial in zip(self.optimizer.param_groups, self.initial, strict=True):
-            group["lr"] = self.rate(initial, self.steps)
+        groups = zip(self.optimizer.param_groups, self.initial, strict=True)
+        for i, (group, initial) in enumerate(groups):
+            group["lr"] = self.rate(initial, self.steps, i)
 
     def get_last_lr(self) -> list[float]:
         """The learning rates of all groups."""
@@ -56,21 +57,31 @@ class Schedule:
 
 
 class LambdaLR(Schedule):
-    """Multiplies the initial learning rates by `factor(n)` after n calls of `step`."""
+    """Multiplies the initial learning rates by `lr_lambda(n)` after n calls of `step`; or by one of
+    several, a function for each group."""
 
-    def __init__(self, optimizer: Optimizer, factor: Callable[[int], float]) -> None:
-        self.factor = factor
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor]) -> None:
+        self.factors = for_groups(type(self).__name__, optimizer, "lr_lambda", lr_lambda)
         super().__init__(optimizer)
 
-    def rate(self, initial: float, n: int) -> float:
-        return initial * self.factor(n)
+    def rate(self, initial: float, n: int, group: int = 0) -> float:
+        factor: float = self.factors[group](n)
+        return initial * factor
+
+
+class MultiplicativeLR(LambdaLR):
+    """Multiplies the learning rates of now by `lr_lambda(n)` at the nth call of `step`."""
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Factor | Sequence[Factor]) -> None:
+        many = for_groups("MultiplicativeLR", optimizer, "lr_lambda", lr_lambda)
+        super().__init__(optimizer, [_running_product(factor) for factor in many])
 
 
 class StepLR(LambdaLR):
     """Multiplies the learning rate by `gamma` every `step_size` steps."""
 
     def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1) -> None:
-        _positive("StepLR", step_size=step_size)
+        positive("StepLR", step_size=step_size)
         super().__init__(optimizer, lambda n: gamma ** (n // step_size))
 
 
@@ -89,6 +100,21 @@ class ExponentialLR(LambdaLR):
         super().__init__(optimizer, lambda n: gamma**n)
 
 
+class ConstantLR(LambdaLR):
+    """Multiplies the learning rate by `factor` for the first `total_iters` steps."""
+
+    def __init__(self, optimizer: Optimizer, factor: float = 1 / 3, total_iters: int = 5) -> None:
+        super().__init__(optimizer, lambda n: factor if n < total_iters else 1.0)
+
+
+class PolynomialLR(LambdaLR):
+    """Lowers the learning rate to 0 in `total_iters` steps, as (1 - n / total_iters)^power."""
+
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0) -> None:
+        positive("PolynomialLR", total_iters=total_iters)
+        super().__init__(optimizer, lambda n: (1 - min(n, total_iters) / total_iters) ** power)
+
+
 class LinearLR(LambdaLR):
     """From `start_factor` to `end_factor` times the learning rate in `total_iters` steps: a
     warm-up."""
@@ -100,7 +126,7 @@ class LinearLR(LambdaLR):
         end_factor: float = 1.0,
         total_iters: int = 5,
     ) -> None:
-        _positive("LinearLR", total_iters=total_iters)
+        positive("LinearLR", total_iters=total_iters)
         rise = end_factor - start_factor
         super().__init__(
             optimizer, lambda n: start_factor + rise * min(n, total_iters) / total_iters
@@ -111,232 +137,60 @@ class CosineAnnealingLR(Schedule):
     """Lowers the learning rate to `eta_min` along half a cosine, in `T_max` steps."""
 
     def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0) -> None:
-        _positive("CosineAnnealingLR", T_max=T_max)
+        positive("CosineAnnealingLR", T_max=T_max)
         self.T_max, self.eta_min = T_max, eta_min
         super().__init__(optimizer)
 
-    def rate(self, initial: float, n: int) -> float:
-        return _cosine(initial, self.eta_min, min(n, self.T_max) / self.T_max)
+    def rate(self, initial: float, n: int, group: int = 0) -> float:
+        return cosine(initial, self.eta_min, min(n, self.T_max) / self.T_max)
 
 
-class CosineAnnealingWarmRestarts(Schedule):
-    """Half cosines down to `eta_min`, the first of `T_0` steps, each `T_mult` times as long as the
-    one before (Loshchilov and Hutter, 2016)."""
-
-    def __init__(
-        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0
-    ) -> None:
-        _positive("CosineAnnealingWarmRestarts", T_0=T_0, T_mult=T_mult)
-        self.T_0, self.T_mult, self.eta_min = T_0, T_mult, eta_min
-        super().__init__(optimizer)
-
-    def rate(self, initial: float, n: int) -> float:
-        length = self.T_0
-        if self.T_mult == 1:
-            n %= length
-        while n >= length:
-            n -= length
-            length *= self.T_mult
-        return _cosine(initial, self.eta_min, n / length)
+def _check(name: str, optimizer: Any) -> None:
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{name}: an Optimizer is needed, not {type(optimizer).__name__}")
 
 
-class OneCycleLR(Schedule):
-    """Up to `max_lr` and down to nearly 0 in `total_steps` steps (Smith and Topin, 2017).
-
-    It begins at max_lr / div_factor, is highest after `pct_start` of the steps, and ends at that
-    beginning over `final_div_factor`.  With `cycle_momentum` the momentum, or the first beta, goes
-    from `max_momentum` to `base_momentum` and back.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        max_lr: float | Sequence[float],
-        total_steps: int,
-        pct_start: float = 0.3,
-        anneal_strategy: str = "cos",
-        cycle_momentum: bool = True,
-        base_momentum: float = 0.85,
-        max_momentum: float = 0.95,
-        div_factor: float = 25.0,
-        final_div_factor: float = 1e4,
-    ) -> None:
-        _positive("OneCycleLR", total_steps=total_steps)
-        if not 0 <= pct_start <= 1:
-            raise ValueError(f"OneCycleLR: pct_start={pct_start} must be in [0, 1]")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"OneCycleLR: anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}"
-            )
-        groups = optimizer.param_groups
-        peaks: list[Any] = list(max_lr) if isinstance(max_lr, (tuple, list)) else [max_lr]
-        peaks = peaks * len(groups) if len(peaks) == 1 else peaks
-        if len(peaks) != len(groups):
-            raise ValueError(f"OneCycleLR: {len(peaks)} max_lr for {len(groups)} groups")
-        self.total_steps = total_steps
-        self.curve = _cosine if anneal_strategy == "cos" else _line
-        self.top, self.end = pct_start * total_steps - 1, total_steps - 1
-        self.momentum = (max_momentum, base_momentum) if cycle_momentum else None
-        if cycle_momentum and not all(_has_momentum(group) for group in groups):
-            raise ValueError("OneCycleLR: cycle_momentum needs an optimizer with momentum or betas")
-        self.div, self.final_div = div_factor, final_div_factor
-        for group, peak in zip(groups, peaks, strict=True):
-            group["lr"] = peak / div_factor
-        super().__init__(optimizer)
-
-    def _between(self, n: int, first: float, peak: float, last: float) -> float:
-        if n <= self.top or self.end <= self.top:
-            return self.curve(first, peak, n / self.top if self.top > 0 else 1.0)
-        return self.curve(peak, last, (n - self.top) / (self.end - self.top))
-
-    def rate(self, initial: float, n: int) -> float:
-        if n >= self.total_steps:
-            raise ValueError(f"OneCycleLR: step {n + 1} of {self.total_steps}")
-        return self._between(n, initial, initial * self.div, initial / self.final_div)
-
-    def apply(self) -> None:
-        super().apply()
-        if self.momentum:
-            high, low = self.momentum
-            momentum = self._between(self.steps, high, low, high)
-            for group in self.optimizer.param_groups:
-                if "betas" in group:
-                    group["betas"] = (momentum, *group["betas"][1:])
-                else:
-                    group["momentum"] = momentum
+def for_groups(name: str, optimizer: Optimizer, option: str, given: Any) -> list[Any]:
+    """One for each group, or `given` for all."""
+    _check(name, optimizer)
+    many = list(given) if isinstance(given, (tuple, list)) else [given]
+    groups = len(optimizer.param_groups)
+    many = many * groups if len(many) == 1 else many
+    if len(many) != groups:
+        raise ValueError(f"{name}: {len(many)} {option} for {groups} groups")
+    return many
 
 
-class SequentialLR:
-    """One schedule after the other, the next from each of `milestones` on: a warm-up and then a
-    decay, for instance."""
+def _running_product(factor: Factor) -> Factor:
+    products = [1.0]
 
-    def __init__(
-        self, optimizer: Optimizer, schedulers: Sequence[Schedule], milestones: Sequence[int]
-    ) -> None:
-        if len(milestones) != len(schedulers) - 1 or list(milestones) != sorted(milestones):
-            raise ValueError(
-                f"SequentialLR: {len(schedulers)} schedules need {len(schedulers) - 1} growing "
-                f"milestones, not {list(milestones)}"
-            )
-        if any(schedule.optimizer is not optimizer for schedule in schedulers):
-            raise ValueError("SequentialLR: a schedule is of another optimizer")
-        self.optimizer, self.schedulers = optimizer, list(schedulers)
-        self.milestones = list(milestones)
-        self.steps = 0
-        # each has multiplied what the one before made of the learning rate
-        for schedule in self.schedulers:
-            schedule.initial = list(self.schedulers[0].initial)
-        self.schedulers[0].apply()
+    def product(n: int) -> float:
+        while len(products) <= n:
+            products.append(products[-1] * factor(len(products)))
+        return products[n]
 
-    def step(self) -> None:
-        """One step further."""
-        self.steps += 1
-        at = sum(mark <= self.steps for mark in self.milestones)
-        schedule = self.schedulers[at]
-        if at and self.steps == self.milestones[at - 1]:
-            schedule.steps = 0
-            schedule.apply()
-        else:
-            schedule.step()
-
-    def get_last_lr(self) -> list[float]:
-        """The learning rates of all groups."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` needs to go on from here."""
-        return {"steps": self.steps, "schedules": [s.state_dict() for s in self.schedulers]}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken."""
-        for schedule, inner in zip(self.schedulers, state["schedules"], strict=True):
-            schedule.load_state_dict(inner)
-        self.steps = state["steps"]
-        self.schedulers[sum(mark <= self.steps for mark in self.milestones)].apply()
+    return product
 
 
-class ReduceLROnPlateau:
-    """Multiplies the learning rate by `factor` when a metric has not improved for more than
-    `patience` steps.
-
-    It improves, for mode 'min', when it is below the best by `threshold`, relative to that or
-    absolute ('rel', 'abs').  After a change `cooldown` steps do not count.
-    """
-
-    def __init__(
-        self,
-        optimizer: Optimizer,
-        mode: str = "min",
-        factor: float = 0.1,
-        patience: int = 10,
-        threshold: float = 1e-4,
-        threshold_mode: str = "rel",
-        cooldown: int = 0,
-        min_lr: float = 0.0,
-        eps: float = 1e-8,
-    ) -> None:
-        if not 0 < factor < 1:
-            raise ValueError(f"ReduceLROnPlateau: factor={factor} must be in (0, 1)")
-        if mode not in ("min", "max") or threshold_mode not in ("rel", "abs"):
-            raise ValueError(
-                f"ReduceLROnPlateau: mode is 'min' or 'max', threshold_mode 'rel' or 'abs', not "
-                f"{mode!r} and {threshold_mode!r}"
-            )
-        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
-        self.threshold, self.threshold_mode = threshold, threshold_mode
-        self.cooldown, self.min_lr, self.eps = cooldown, min_lr, eps
-        self.best = math.inf if mode == "min" else -math.inf
-        self.bad = self.cooling = 0
-
-    def step(self, metric: Any) -> None:
-        """Tell the newest value of the metric, a number; one on a GPU is waited for."""
-        value = float(metric.item() if hasattr(metric, "item") else metric)
-        if self._is_better(value):
-            self.best, self.bad = value, 0
-        else:
-            self.bad += 1
-        if self.cooling:
-            self.cooling -= 1
-            self.bad = 0
-        if self.bad > self.patience:
-            for group in self.optimizer.param_groups:
-                lr = max(group["lr"] * self.factor, self.min_lr)
-                if group["lr"] - lr > self.eps:
-                    group["lr"] = lr
-            self.cooling, self.bad = self.cooldown, 0
-
-    def _is_better(self, value: float) -> bool:
-        sign = -1 if self.mode == "min" else 1
-        if self.threshold_mode == "abs" or math.isinf(self.best):
-            return sign * value > sign * self.best + self.threshold
-        return sign * value > sign * self.best * (1 + sign * self.threshold)
-
-    def get_last_lr(self) -> list[float]:
-        """The learning rates of all groups."""
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self) -> dict[str, Any]:
-        """What `load_state_dict` needs to go on from here."""
-        return {"best": self.best, "bad": self.bad, "cooling": self.cooling}
-
-    def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Go on from where `state` was taken."""
-        self.best, self.bad, self.cooling = state["best"], state["bad"], state["cooling"]
-
-
-def _cosine(start: float, end: float, part: float) -> float:
+def cosine(start: float, end: float, part: float) -> float:
+    """From `start` to `end` along half a cosine, as `part` goes from 0 to 1."""
     return end + (start - end) * (1 + math.cos(math.pi * part)) / 2
 
 
-def _line(start: float, end: float, part: float) -> float:
+def line(start: float, end: float, part: float) -> float:
+    """From `start` to `end` along a line."""
     return start + (end - start) * part
 
 
-def _has_momentum(group: Mapping[str, Any]) -> bool:
-    return "betas" in group or bool(group.get("momentum"))
+def curve_of(name: str, anneal_strategy: str) -> Callable[[float, float, float], float]:
+    """`cosine` or `line`, by PyTorch's names."""
+    if anneal_strategy not in ("cos", "linear"):
+        raise ValueError(f"{name}: anneal_strategy is 'cos' or 'linear', not {anneal_strategy!r}")
+    return cosine if anneal_strategy == "cos" else line
 
 
-def _positive(name: str, **numbers: int) -> None:
+def positive(name: str, **numbers: int) -> None:
+    """ValueError unless all of them are."""
     for option, value in numbers.items():
         if not value > 0:
             raise ValueError(f"{name}: {option}={value} must be positive")

@@ -21,6 +21,8 @@ class SGD(Optimizer):
     [0.800000011920929]
     """
 
+    arrays = ("momentum_buffer",)
+
     def __init__(
         self,
         params: Iterable[Variable] | Iterable[Mapping[str, Any]],
@@ -29,6 +31,8 @@ class SGD(Optimizer):
         dampening: float = 0.0,
         weight_decay: float = 0.0,
         nesterov: bool = False,
+        *,
+        maximize: bool = False,
     ) -> None:
         super().__init__(
             params,
@@ -38,6 +42,7 @@ class SGD(Optimizer):
                 "dampening": dampening,
                 "weight_decay": weight_decay,
                 "nesterov": nesterov,
+                "maximize": maximize,
             },
         )
 

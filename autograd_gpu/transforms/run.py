@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+from weakref import WeakSet
 
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import is_carried, mark_inner
@@ -19,6 +20,9 @@ from autograd_gpu.transforms.tree import (
 )
 from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
+
+_finished: WeakSet[Node] = WeakSet()
+"""The Nodes of the leaves that a run opened for itself and is through with."""
 
 
 class Run:
@@ -41,7 +45,7 @@ class Run:
         self.argnums = argnums
         self.recording = recording.get()
         self.fresh: list[Variable] = []
-        self.nodes: list[Node | None] = []  # a leaf does not keep its own alive
+        self.nodes: list[Node] = []  # a leaf does not keep its own alive
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         passed = list(args)
         self.opened: list[Any] = []
@@ -67,6 +71,7 @@ class Run:
         self.y = returned
         self.leaves = tree_leaves(returned)
         self.connected = self.recording and self._reaches_outside()
+        _finished.update(self.nodes)
 
     def _open(self, x: Any) -> Variable:
         if isinstance(x, Variable):
@@ -79,7 +84,9 @@ class Run:
         require_differentiable(fresh, self.name)
         fresh.requires_grad = True
         self.fresh.append(fresh)
-        self.nodes.append(mark_inner(fresh))
+        node = mark_inner(fresh)
+        assert node is not None
+        self.nodes.append(node)
         return fresh
 
     def _reaches_outside(self) -> bool:
@@ -93,7 +100,9 @@ class Run:
             node = stack.pop()
             if isinstance(node, Carrier) and is_carried(node):
                 return True
-            if isinstance(node, AccumulateGrad) and id(node.variable) not in own:
+            if isinstance(node, AccumulateGrad) and not (
+                id(node.variable) in own or node in _finished
+            ):
                 return True
             for edge in node.edges:
                 if edge is not None and edge not in seen:

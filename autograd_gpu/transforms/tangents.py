@@ -8,7 +8,7 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, backend_mismatch
 from autograd_gpu.forward import Level
 from autograd_gpu.graph import Carrier, gradient_edge, make_result
-from autograd_gpu.modes import enable_grad, recording
+from autograd_gpu.modes import enable_grad, levels, recording
 from autograd_gpu.transforms.run import require_differentiable, seed
 from autograd_gpu.transforms.tree import raw, tree_leaves, tree_map, zeros_like
 from autograd_gpu.variable import Variable
@@ -60,7 +60,7 @@ class ForwardRun:
         def close(y: Any) -> Any:
             if not isinstance(y, Variable):
                 return y
-            if self.recording and y.requires_grad and gradient_edge(y) not in self.level.inner:
+            if self.recording and not self.level.is_inner(gradient_edge(y), levels.get()):
                 return y
             return y.detach() if self.has_variables else y.writable()
 

@@ -25,6 +25,8 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
 
 def tree_leaves(tree: Any) -> list[Any]:
     """The leaves in the order of `tree_map`."""
+    if not isinstance(tree, (dict, tuple, list)):
+        return [] if tree is None else [tree]
     leaves: list[Any] = []
     tree_map(leaves.append, tree)
     return leaves

@@ -169,7 +169,7 @@ NORMS = [
     (lambda x: F.rms_norm(x, 5, np.ones(4)), r"weight \[4\] must be \[5\]"),
     (lambda x: F.layer_norm(x, 4), r"must end in \[4\]"),
     (lambda x: F.instance_norm(x[:, :, :1]), "more than one"),
-    (lambda x: F.instance_norm(x, np.ones(3), np.ones(3)), "running statistics"),
+    (lambda x: F.instance_norm(x, np.ones(3), np.ones(2)), r"must be \[3\]"),
 ]
 
 
@@ -243,8 +243,8 @@ def test_repr_of_new_layers():
     assert repr(nn.ConvTranspose2d(2, 4, 3, 2, output_padding=1)) == (
         "ConvTranspose2d(2, 4, kernel_size=(3, 3), stride=(2, 2), output_padding=(1, 1))"
     )
-    assert repr(nn.MaxPool3d(2)) == "MaxPool3d(kernel_size=2, stride=2, padding=0)"
-    assert repr(nn.HuberLoss(delta=0.5)) == "HuberLoss(delta=0.5)"
+    assert repr(nn.AvgPool3d(2)) == "AvgPool3d(kernel_size=2, stride=2, padding=0)"
+    assert repr(nn.ELU(0.5)) == "ELU(alpha=0.5)"
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])

@@ -241,7 +241,7 @@ def test_losses_as_modules(name):
     y = loss(ag.log_softmax(X[:, :, 0, 0]), [0, 1, 2, 3])
     expected = nn.functional.cross_entropy(X[:, :, 0, 0], [0, 1, 2, 3], ignore_index=1)
     assert y.item() == pytest.approx(expected.item(), rel=1e-5)
-    with pytest.raises(TypeError, match="unknown"):
+    with pytest.raises(TypeError, match="unexpected keyword argument .size_average"):
         nn.MSELoss(size_average=True)
 
 
@@ -307,3 +307,57 @@ def test_a_network_passes_the_gradient_check():
         return nn.functional.cross_entropy(net(x), [0, 1, 2])
 
     assert ag.grad_check_variables(loss, list(net.parameters()))
+
+
+def test_complex_numbers_do_not_load_into_real_parameters():
+    layer = nn.Linear(2, 1)
+    before = layer.weight.value.copy()
+    state = {"weight": np.ones((1, 2)) * 1j, "bias": np.zeros(1)}
+    with pytest.raises(ValueError, match="weight is complex128, here it is float32, which would"):
+        layer.load_state_dict(state)
+    np.testing.assert_array_equal(layer.weight.value, before)
+    layer = nn.Linear(2, 1, dtype="complex64")
+    layer.load_state_dict({"weight": np.ones((1, 2)), "bias": np.zeros(1)})
+    assert layer.weight.dtype == np.complex64
+    assert layer.weight.tolist() == [[1, 1]]
+
+
+def test_parts_by_their_paths():
+    model = nn.Sequential(nn.Linear(2, 3), nn.Sequential(nn.ReLU(), nn.Linear(3, 1)))
+    assert model.get_submodule("1.1") is model[1][1]
+    assert model.get_submodule("") is model
+    assert model.get_parameter("1.1.bias") is model[1][1].bias
+    with pytest.raises(AttributeError, match="Sequential has no module '1.7'"):
+        model.get_submodule("1.7")
+    with pytest.raises(AttributeError, match="Sequential has no parameter '0.kernel'"):
+        model.get_parameter("0.kernel")
+    model.add_module("head", nn.Linear(1, 1))
+    assert len(list(model.parameters())) == 6
+
+
+def test_other_precisions():
+    layer = nn.BatchNorm1d(2)
+    for method, dtype in (("double", "f8"), ("half", "f2"), ("float", "f4")):
+        assert getattr(layer, method)() is layer
+        assert layer.weight.dtype == layer.running_mean.dtype == np.dtype(dtype)
+
+
+def test_dicts_of_modules_and_parameters():
+    heads = nn.ModuleDict({"a": nn.Linear(2, 1)})
+    heads["b"] = nn.Linear(2, 3)
+    assert list(heads) == list(heads.keys()) == ["a", "b"]
+    assert [m.out_features for m in heads.values()] == [1, 3]
+    assert dict(heads.items())["b"] is heads["b"]
+    assert list(heads.state_dict()) == ["a.weight", "a.bias", "b.weight", "b.bias"]
+    del heads["a"]
+    assert "a" not in heads
+    assert len(heads) == 1
+    with pytest.raises(TypeError, match="ModuleDict holds Modules, not int"):
+        heads["c"] = 3
+    scales = nn.ParameterDict({"x": [1.0]})
+    scales.update({"y": nn.Parameter([2.0, 3.0])})
+    assert [name for name, _ in scales.named_parameters()] == list(scales) == ["x", "y"]
+    assert [p.size for _, p in scales.items()] == [p.size for p in scales.values()] == [1, 2]
+    del scales["x"]
+    assert "x" not in scales
+    assert len(scales) == len(list(scales.keys())) == 1

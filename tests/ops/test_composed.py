@@ -64,6 +64,82 @@ CASES = {
     "polyval": (lambda xp, p, x: xp.polyval(p, x), [w, A], 2),
     "vander": (lambda xp, x: xp.vander(x), [w], 2),
     "vander increasing": (lambda xp, x: xp.vander(x, 3, increasing=True), [w], 2),
+    # Polynomials
+    "polyadd": (lambda xp, a, b: xp.polyadd(a, b) ** 2, [w, u], 2),
+    "polysub": (lambda xp, a, b: xp.polysub(a, b) ** 2, [u, w], 2),
+    "polymul": (lambda xp, a, b: xp.polymul(a, b), [w, u], 2),
+    "polydiv": (lambda xp, a, b: xp.polydiv(a, b)[0], [u, w[:3] + 3], 2),
+    "polydiv rest": (lambda xp, a, b: xp.polydiv(a, b)[1], [u, w[:3] + 3], 2),
+    "polydiv short": (lambda xp, a, b: xp.polydiv(a, b)[1] ** 2, [w[:2], u + 3], 1),
+    "polyder": (lambda xp, p: xp.polyder(p) ** 2, [u], 2),
+    "polyder 3": (lambda xp, p: xp.polyder(p, 3) ** 2, [u], 2),
+    "polyint": (lambda xp, p: xp.polyint(p) ** 2, [w], 2),
+    "polyint 2": (lambda xp, p, k: xp.polyint(p, 2, k) ** 2, [w, u[:2]], 2),
+    "poly": (lambda xp, z: xp.poly(z), [w], 2),
+    "polyfit": (lambda xp, x, y: xp.polyfit(x, y, 2), [up, u], 2),
+    "polyfit several": (
+        lambda xp, x, y, v: xp.polyfit(x, y, 1, w=v),
+        [w, draw("pf", (4, 2)), draw("pw", (4,), 0.5, 2)],
+        2,
+    ),
+    "roots": (
+        lambda xp, p: (
+            ag.real(xp.roots(p) ** 3).sum() if xp is ag else (np.roots(p) ** 3).real.sum()
+        ),
+        [w + I([2.0, 0, 0, 0])],
+        2,
+    ),
+    # Along axes
+    "apply_along_axis": (
+        lambda xp, x: xp.apply_along_axis(lambda row: row[1:] * row[0], 0, x),
+        [A],
+        2,
+    ),
+    "apply_along_axis to numbers": (
+        lambda xp, x: xp.apply_along_axis(lambda row, k: (row**k).sum(), -1, x, 3),
+        [draw("aaa", (2, 3, 2))],
+        2,
+    ),
+    "apply_along_axis to matrices": (
+        lambda xp, x: xp.apply_along_axis(lambda row: row[:, None] * row, 1, x),
+        [draw("aam", (2, 3, 2))],
+        2,
+    ),
+    "apply_over_axes": (
+        lambda xp, x: xp.apply_over_axes(xp.sum, x**2, [0, -1]),
+        [draw("aoa", (2, 3, 2))],
+        2,
+    ),
+    "frexp": (lambda xp, x: xp.frexp(x)[0] * x, [draw("frexp", (3,), 1.1, 1.9)], 2),
+    "ldexp": (lambda xp, x: xp.ldexp(x, I([1, -2, 0])) * x, [draw("ldexp", (3,))], 2),
+    # Borders
+    **{
+        f"pad {mode} {options}": (
+            lambda xp, x, mode=mode, options=options: xp.pad(x, ((2, 1), (0, 3)), mode, **options),
+            [A],
+            2,
+        )
+        for mode, options in (
+            ("edge", {}),
+            ("linear_ramp", {}),
+            ("linear_ramp", {"end_values": (1.0, -2.0)}),
+            ("maximum", {}),
+            ("minimum", {"stat_length": 2}),
+            ("mean", {"stat_length": ((1, 2), (3, 4))}),
+            ("median", {"stat_length": (2, 3)}),
+            ("reflect", {}),
+            ("symmetric", {}),
+            ("wrap", {}),
+            ("reflect", {"reflect_type": "odd"}),
+            ("symmetric", {"reflect_type": "odd"}),
+            ("constant", {"constant_values": ((1.0, 2.0), (3.0, 4.0))}),
+        )
+    },
+    **{
+        f"pad far {mode}": (lambda xp, x, mode=mode: xp.pad(x, (9, 11), mode), [w[:3]], 2)
+        for mode in ("reflect", "symmetric", "wrap", "edge")
+    },
+    "pad one element": (lambda xp, x: xp.pad(x, 2, "reflect"), [w[:1]], 2),
     # Order statistics
     "median": (lambda xp, x: xp.median(x), [A], 2),
     "median axis": (lambda xp, x: xp.median(x, axis=0, keepdims=True), [A], 2),
@@ -293,7 +369,9 @@ ANYWHERE = (
     *("quantile", "quantile list kept", "partition", "average", "cov", "nanmean 1", "nanstd 0"),
     *("nanmax 0", "nanmedian 1", "diag", "diagonal", "rot90 1", "cross", "block flat"),
     *("array_split", "delete several", "insert several", "insert row", "compress", "fmax finite"),
-    *("logaddexp2", "linspace"),
+    *("logaddexp2", "linspace", "polydiv", "polyint 2", "poly", "polyfit several", "roots"),
+    *("apply_along_axis", "apply_over_axes", "frexp", "pad reflect {}", "pad wrap {}"),
+    *("pad linear_ramp {}", "pad maximum {}", "pad median {'stat_length': (2, 3)}"),
 )
 
 

@@ -248,7 +248,11 @@ def test_join_of_mixed_dtypes_keeps_the_gradients_dtypes():
         (lambda x: ag.unstack(x, 2), IndexError, "unstack"),
         (lambda x: ag.pad(x, (1, 2, 3)), ValueError, "pad"),
         (lambda x: ag.pad(x, -1), ValueError, "pad"),
-        (lambda x: ag.pad(x, 1, "reflect"), NotImplementedError, "reflect"),
+        (lambda x: ag.pad(x, 1, "empty"), ValueError, "pad: mode 'empty'"),
+        (lambda x: ag.pad(x, 9, "reflect", reflect_type="odd"), ValueError, "odd reflection"),
+        (lambda x: ag.pad(x[:0], 1, "edge"), ValueError, "axis 0 is empty"),
+        (lambda x: ag.pad(x, 1, "mean", stat_length=0), ValueError, "stat_length"),
+        (lambda x: ag.pad(x, 1, "reflect", reflect_type="no"), ValueError, "reflect_type"),
     ],
 )
 def test_errors_name_the_op(call, error, match):

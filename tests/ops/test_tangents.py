@@ -1,104 +1,96 @@
-"""Forward mode of every primitive on its samples, against its derivatives in reverse."""
+"""Forward mode and batches of every primitive on its samples, against reverse mode."""
 
 import numpy as np
 import pytest
 from samples import SAMPLES
-from samples.calling import call, close, differentiable, in_dtype, variables
+from samples.calling import call, differentiable, in_dtype, variables
+from samples.products import check_batches, check_second_order, check_tangents
 
 import autograd_gpu as ag
 from autograd_gpu.backend import load_backend
-from autograd_gpu.engine import gradients
-from autograd_gpu.forward import push
-from autograd_gpu.graph import gradient_edge
-
-ALL = [
-    pytest.param(name, sample, id=f"{name}-{i}-{sample.label}")
-    for name, samples in SAMPLES.items()
-    for i, sample in enumerate(samples)
-    if differentiable(name, sample)
-]
-NUMPY = load_backend("numpy")
+from autograd_gpu.primitive import PRIMITIVES, primitive
 
 
-def recorded(name, sample, operands):
+def samples(condition=lambda sample: True):
+    """Runs a test on the samples that have derivatives and for which the condition holds."""
+    chosen = [
+        pytest.param(name, sample, id=f"{name}-{i}-{sample.label}")
+        for name, mine in SAMPLES.items()
+        for i, sample in enumerate(mine)
+        if differentiable(name, sample) and condition(sample)
+    ]
+    return pytest.mark.parametrize(("name", "sample"), chosen)
+
+
+@pytest.fixture(params=ag.available_backends())
+def backend(request):
+    return load_backend(request.param)
+
+
+def recorded(name, sample, operands, backend):
     """The outputs that have derivatives, and the operands that they depend on."""
     needs = differentiable(name, sample)
-    xs = variables(operands, needs, NUMPY)
-    ys = [y for y in call(name, xs, sample.statics, NUMPY) if y.grad_fn is not None]
+    xs = variables(operands, needs, backend)
+    ys = [y for y in call(name, xs, sample.statics, backend) if y.grad_fn is not None]
     return ys, [xs[i] for i in needs]
 
 
-def drawn(seed, arrays):
-    """Something of the shape and dtype of each."""
-    rng = np.random.default_rng(seed)
-    made = []
-    for x in arrays:
-        v = rng.uniform(0.5, 1, x.shape)
-        if x.dtype.kind == "c":
-            v = v + 1j * rng.uniform(0.5, 1, x.shape)
-        made.append(np.asarray(v, dtype=x.dtype))
-    return made
-
-
-def by_two_pulls(ys, xs, vs):
-    """The product with the Jacobian from the right, by gradients of gradients alone."""
-    arrived = [ag.Variable(np.zeros(y.shape, y.dtype), requires_grad=True) for y in ys]
-    pulled = gradients(ys, xs, arrived, create_graph=True, allow_unused=True)
-    pairs = [(g, v) for g, v in zip(pulled, vs, strict=True) if g is not None and g.requires_grad]
-    if not pairs:
-        return [None] * len(ys)
-    return gradients(
-        [g for g, _ in pairs], arrived, [v for _, v in pairs], create_graph=True, allow_unused=True
-    )
-
-
-def value(x, like):
-    x = np.zeros(like.shape, like.dtype) if x is None else getattr(x, "value", x)
-    return np.where(np.isfinite(x), x, 0)
-
-
-@pytest.mark.parametrize(("name", "sample"), ALL)
-def test_tangents_agree_with_gradients(name, sample, record_property):
+@samples()
+def test_tangents_agree_with_gradients(name, sample, backend, record_property):
     for dtype, tolerance in (("float64", 1e-9), ("float32", 1e-4)):
         operands = in_dtype(sample, dtype)
         if operands is None or (dtype == "float32" and not sample.check):
             continue
         with np.errstate(all="ignore"):
-            ys, xs = recorded(name, sample, operands)
-            vs = drawn(1, xs)
-            expected = by_two_pulls(ys, xs, vs)
-            seeds = {gradient_edge(x): v for x, v in zip(xs, vs, strict=True)}
-            found = push([y.grad_fn for y in ys], seeds, recorded=False)
-        for y, t, reference in zip(ys, found, expected, strict=True):
-            if t is not None:
-                assert type(t) is np.ndarray
-                assert (t.shape, t.dtype) == (y.shape, y.dtype)
-            close(value(t, y), value(reference, y), tolerance)
-            record_property("proofs", 1)
+            ys, xs = recorded(name, sample, operands, backend)
+            record_property("proofs", check_tangents(ys, xs, backend, tolerance))
 
 
-@pytest.mark.parametrize(
-    ("name", "sample"), [p for p in ALL if p.values[1].second and p.values[1].check]
-)
+@samples(lambda sample: sample.second and sample.check)
 def test_tangents_can_be_differentiated(name, sample, record_property):
-    ys, xs = recorded(name, sample, sample.operands)
-    vs = drawn(1, xs)
-    reference = by_two_pulls(ys, xs, vs)
-    seeds = {gradient_edge(x): ag.Variable(v) for x, v in zip(xs, vs, strict=True)}
-    found = push([y.grad_fn for y in ys], seeds, recorded=True)
-    weights = drawn(2, ys)
+    numpy = load_backend("numpy")
+    ys, xs = recorded(name, sample, sample.operands, numpy)
+    record_property("proofs", check_second_order(ys, xs, numpy))
 
-    def second(tangents):
-        pairs = [
-            (t, w)
-            for t, w in zip(tangents, weights, strict=True)
-            if t is not None and t.requires_grad
-        ]
-        if not pairs:
-            return [None] * len(xs)
-        outputs, given = zip(*pairs, strict=True)
-        return gradients(outputs, xs, given, retain_graph=True, allow_unused=True)
 
-    for x, a, b in zip(xs, second(found), second(reference), strict=True):
-        close(value(a, x), value(b, x), 1e-8)
-        record_property("proofs", 1)
+@samples()
+def test_batches_agree_with_one_after_the_other(name, sample, backend, record_property):
+    with np.errstate(all="ignore"):
+        ys, xs = recorded(name, sample, sample.operands, backend)
+        record_property("proofs", check_batches(ys, xs, backend))
+
+
+# Declarations ---------------------------------------------------------------------------------
+
+
+def test_what_is_declared_is_checked_at_the_definition():
+    with pytest.raises(TypeError, match=r"'twice': 'diagonal' is no rule for tangents"):
+
+        @primitive(x=lambda g: 2 * g, tangent="diagonal")
+        def twice(xp, x):
+            return 2 * x
+
+    with pytest.raises(TypeError, match=r"names \['axis'\], which its derivative does not"):
+
+        @primitive(x=lambda g: 2 * g, tangent=lambda t, axis: 2 * t)
+        def twice(xp, x, *, axis=0):
+            return 2 * x
+
+    with pytest.raises(TypeError, match=r"needs \['n'\], which the derivative for 'x' does not"):
+
+        @primitive(x=lambda g: 2 * g, tangent="linear")
+        def twice(xp, x, *, n):
+            return 2 * x
+
+    with pytest.raises(TypeError, match=r"tangents are for \['a'\], derivatives for \['a', 'b'\]"):
+
+        @primitive(a=lambda g: g, b=lambda g: g, tangent={"a": "elementwise"})
+        def plus(xp, a, b):
+            return a + b
+
+    assert "twice" not in PRIMITIVES
+
+
+def test_nothing_is_saved_for_tangents():
+    node = PRIMITIVES["sum"].node_type
+    assert set(node.__slots__) == {"s_x_shape", "s_axis", "s_keepdims"}

@@ -20,6 +20,26 @@ CASES = {
     ),
     "lion": (optim.Lion, {"lr": 0.1, "weight_decay": 0.1}),
 }
+MORE = {
+    "sgd up": (optim.SGD, {"lr": 0.01, "momentum": 0.5, "weight_decay": 0.1, "maximize": True}),
+    "adam up": (optim.Adam, {"lr": 0.1, "weight_decay": 0.1, "maximize": True}),
+    "rmsprop up": (optim.RMSprop, {"lr": 0.01, "maximize": True}),
+    "adagrad up": (optim.Adagrad, {"lr": 0.01, "maximize": True}),
+    "amsgrad": (optim.Adam, {"lr": 0.1, "weight_decay": 0.1, "amsgrad": True}),
+    "amsgrad decoupled": (optim.AdamW, {"lr": 0.1, "betas": (0.5, 0.6), "amsgrad": True}),
+    "adamax": (optim.Adamax, {"lr": 0.1, "weight_decay": 0.1}),
+    "nadam": (optim.NAdam, {"lr": 0.1, "weight_decay": 0.1, "momentum_decay": 0.1}),
+    "nadam decoupled": (
+        optim.NAdam, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    ),
+    "radam": (optim.RAdam, {"lr": 0.1, "betas": (0.8, 0.9), "weight_decay": 0.1}),
+    "radam decoupled": (
+        optim.RAdam, {"lr": 0.1, "weight_decay": 0.1, "decoupled_weight_decay": True},
+    ),
+    "adadelta": (optim.Adadelta, {"lr": 0.5, "weight_decay": 0.1, "maximize": True}),
+    "rprop": (optim.Rprop, {"lr": 0.1, "etas": (0.4, 1.3), "step_sizes": (1e-3, 0.2)}),
+    "lamb": (optim.LAMB, {"lr": 0.1, "weight_decay": 0.1}),
+}  # fmt: skip
 
 
 @pytest.fixture(params=["numpy", "cupy"])
@@ -27,6 +47,16 @@ def backend(request):
     if request.param not in ag.available_backends():
         pytest.skip("no GPU and not run with --cupy-on-cpu")
     return request.param
+
+
+@pytest.fixture
+def parity():
+    """PyTorch with the numbers in its states in float64 as well."""
+    parity = pytest.importorskip("parity", reason="PyTorch is not installed")
+    before = parity.torch.get_default_dtype()
+    parity.torch.set_default_dtype(parity.torch.float64)
+    yield parity
+    parity.torch.set_default_dtype(before)
 
 
 def parameters(backend="numpy"):
@@ -110,33 +140,93 @@ def test_steps_by_definition(backend, name):
             np.testing.assert_allclose(x.numpy(), value, rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name != "lion"])
-def test_steps_of_pytorch(name):
-    torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    kind, options = CASES[name]
-    params = parameters()
-    tensors = [torch.tensor(x.value, requires_grad=True) for x in params]
+@pytest.mark.parametrize("name", [n for n in CASES | MORE if n not in ("lion", "lamb")])
+def test_steps_of_pytorch(backend, name, parity):
+    torch = parity.torch
+    kind, options = (CASES | MORE)[name]
+    params = parameters(backend)
+    tensors = [torch.tensor(x.numpy(), requires_grad=True) for x in params]
     theirs = getattr(torch.optim, kind.__name__)(tensors, **options)
     optimizer = kind(params, **options)
-    for _ in range(5):
+    for _ in range(8):
         train(params, optimizer, 1)
         theirs.zero_grad()
         a, b, c = tensors
         (((a * b) ** 2).sum() + (torch.sin(b) * c).sum()).backward()
         theirs.step()
     for x, tensor in zip(params, tensors, strict=True):
-        np.testing.assert_allclose(x.value, tensor.detach().numpy(), rtol=1e-7)
+        parity.close(x.numpy(), tensor)
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [n for n in CASES | MORE if n not in ("lion", "lamb")])
+def test_steps_of_complex_parameters_are_pytorchs(name, parity):
+    kind, options = (CASES | MORE)[name]
+    start = parity.normal(5, 2) @ [1, 1j]
+    # not contiguous: a step writes it back
+    x, t = ag.Variable(np.repeat(start, 2)[::2], True), parity.torch.tensor(start)
+    t.requires_grad = True
+    optimizer = kind([x], **options)
+    theirs = getattr(parity.torch.optim, kind.__name__)([t], **options)
+    for _ in range(5):
+        x.grad, t.grad = np.conj(x.value) * 2 + 1, t.detach().conj() * 2 + 1
+        optimizer.step()
+        theirs.step()
+    parity.close(x.value, t)
+
+
+def test_lamb_by_definition(backend):
+    x = parameters(backend)[0]
+    kind, options = MORE["lamb"]
+    optimizer = kind([x], **options)
+    p, m, v = x.numpy(), 0, 0
+    for n in range(1, 4):
+        g = np.cos(p)
+        x.grad = ag.Variable(g).to(backend).value
+        optimizer.step()
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        r = m / (1 - 0.9**n) / (np.sqrt(v / (1 - 0.999**n)) + 1e-6) + 0.1 * p
+        p = p - 0.1 * np.linalg.norm(p) / np.linalg.norm(r) * r
+        np.testing.assert_allclose(x.numpy(), p, rtol=1e-9)
+    zero = ag.Variable(np.zeros(3), True)
+    optimizer = kind([zero], lr=0.5)
+    zero.grad = np.ones(3)
+    optimizer.step()
+    np.testing.assert_allclose(zero.value, -0.5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", MORE)
+def test_steps_of_many_elements_and_of_half_types(name):
+    kind, options = MORE[name]
+    start = np.random.default_rng(0).standard_normal(100_000)
+    whole = ag.Variable(start, True)
+    parts = [ag.Variable(start[i::2].copy(), True) for i in range(2)]
+    half = ag.Variable(start.astype("f2"), True)
+    optimizers = [kind(xs, **options) for xs in ([whole], parts, [half])]
+    for _ in range(3):
+        whole.grad = np.cos(start)
+        for i, part in enumerate(parts):
+            part.grad = np.cos(start[i::2])
+        half.grad = np.cos(start).astype("f2")
+        for optimizer in optimizers:
+            optimizer.step()
+    if name != "lamb":  # which looks at the norm of all
+        for i, part in enumerate(parts):
+            np.testing.assert_array_equal(part.value, whole.value[i::2])
+    assert half.dtype == np.float16
+    assert optimizers[2].state[half]["master"].dtype == np.float32
+    np.testing.assert_allclose(half.value, whole.value, rtol=5e-3, atol=5e-3)
+
+
+@pytest.mark.parametrize("name", CASES | MORE)
 def test_state_goes_on_where_it_was_saved(name):
-    kind, options = CASES[name]
+    kind, options = (CASES | MORE)[name]
     params = parameters()
     optimizer = kind(params, **options)
     train(params, optimizer, 3)
     state = optimizer.state_dict()
     others = [ag.Variable(x.value.copy(), True) for x in params]
-    other = kind(others, lr=7.0)
+    more = {"maximize": True} if options.get("maximize") else {}
+    other = kind(others, lr=7.0, **more)
     other.load_state_dict(state)
     train(params, optimizer, 2)
     train(others, other, 2)
@@ -144,6 +234,36 @@ def test_state_goes_on_where_it_was_saved(name):
         np.testing.assert_array_equal(x.value, y.value)
     with pytest.raises(ValueError, match=r"groups of \[3\] parameters, here are \[1\]"):
         kind(others[:1], lr=1.0).load_state_dict(state)
+
+
+def test_the_state_of_another_optimiser_or_of_other_shapes_is_refused():
+    params = parameters()
+    adam, sgd = optim.Adam(params), optim.SGD(params, lr=0.1, momentum=0.9)
+    train(params, adam, 1)
+    train(params, sgd, 1)
+    before = sgd.state_dict()
+    with pytest.raises(
+        ValueError, match=r"SGD: .* another optimiser, with options \['amsgrad', 'be"
+    ):
+        sgd.load_state_dict(adam.state_dict())
+    state = adam.state_dict()
+    state["param_groups"] = before["param_groups"]
+    with pytest.raises(ValueError, match="SGD: .* has an array 'm', and here 'momentum_buffer'"):
+        sgd.load_state_dict(state)
+    state = adam.state_dict()
+    state["state"][1]["m"] = np.ones(3)
+    with pytest.raises(
+        ValueError, match=r"'m' of parameter 1 has shape \[3\], the parameter \[4\]"
+    ):
+        adam.load_state_dict(state)
+    state["state"] = {7: {"m": np.ones(3)}}
+    with pytest.raises(ValueError, match="of a parameter 7, 3 are"):
+        adam.load_state_dict(state)
+    for number, entry in sgd.state_dict()["state"].items():
+        np.testing.assert_array_equal(
+            entry["momentum_buffer"], before["state"][number]["momentum_buffer"]
+        )
+    optim.AdamW(params).load_state_dict(adam.state_dict())  # the same state, other steps
 
 
 def test_groups():
@@ -207,6 +327,26 @@ def test_what_is_refused():
         optim.SGD([a], nesterov=True)
     with pytest.raises(ValueError, match="betas"):
         optim.Adam([b], betas=(0.9, 1.0))
+    with pytest.raises(ValueError, match="NAdam: momentum_decay=-1 is negative"):
+        optim.NAdam([b], momentum_decay=-1)
+    with pytest.raises(ValueError, match="Adadelta: rho=2"):
+        optim.Adadelta([b], rho=2)
+    with pytest.raises(ValueError, match="Rprop: etas"):
+        optim.Rprop([b], etas=(1.2, 0.5))
+    for option in ("differentiable", "foreach", "fused", "capturable"):
+        with pytest.raises(TypeError, match=option):
+            optim.Adam([b], **{option: True})
+
+
+def test_gradients_as_zeros(backend):
+    a, b, _ = parameters(backend)
+    a.grad = a.value + 1
+    optimizer = optim.SGD([a, b])
+    optimizer.zero_grad(set_to_none=False)
+    assert not ag.Variable(a.grad).numpy().any()
+    assert b.grad is None
+    optimizer.zero_grad()
+    assert a.grad is None
 
 
 def test_clipping(backend):

@@ -27,6 +27,9 @@ SCHEDULES = {
     "LinearLR": (0.1, 0.8, 6),
     "CosineAnnealingLR": (12, 0.01),
     "CosineAnnealingWarmRestarts": (3, 2, 0.01),
+    "ConstantLR": (0.3, 4),
+    "PolynomialLR": (7, 2.0),
+    "MultiplicativeLR": (lambda n: 0.9 + n / 100,),
 }
 
 
@@ -54,6 +57,7 @@ def test_restarts_of_equal_length():
 @pytest.mark.parametrize("options", [
     {}, {"pct_start": 0.5, "anneal_strategy": "linear", "div_factor": 10.0}, {"pct_start": 0.0},
     {"base_momentum": 0.6, "max_momentum": 0.9, "final_div_factor": 100.0}, {"pct_start": 1.0},
+    {"three_phase": True}, {"three_phase": True, "pct_start": 0.4, "anneal_strategy": "linear"},
 ])  # fmt: skip
 def test_one_cycle(options):
     ours, theirs = optimizers(momentum=0.9)
@@ -161,3 +165,114 @@ def test_what_is_refused():
     ]:  # fmt: skip
         with pytest.raises(error, match=message):
             call()
+
+
+def in_step(ours, theirs, a, b, steps, *more):
+    """Compare learning rates and momenta step by step."""
+    for n in range(steps):
+        for mine, group in zip(ours.param_groups, theirs.param_groups, strict=True):
+            for option in ("lr", *more):
+                assert mine[option] == pytest.approx(group[option], rel=1e-9, abs=1e-15), n
+        a.step()
+        b.step()
+
+
+def test_a_function_for_each_group():
+    ours, theirs = optimizers()
+    factors = [lambda n: 0.9**n, lambda n: 1 / (n + 1)]
+    in_step(ours, theirs, optim.LambdaLR(ours, factors),
+            torch.optim.lr_scheduler.LambdaLR(theirs, factors), 5)  # fmt: skip
+    with pytest.raises(ValueError, match="3 lr_lambda for 2 groups"):
+        optim.LambdaLR(ours, [*factors, abs])
+
+
+@pytest.mark.parametrize("options", [
+    {}, {"mode": "triangular2", "step_size_down": 5}, {"mode": "exp_range", "gamma": 0.9},
+    {"scale_fn": lambda n: 1 / n}, {"scale_fn": lambda n: 0.8**n, "scale_mode": "iterations"},
+    {"base_momentum": 0.5, "max_momentum": 0.7},
+])  # fmt: skip
+def test_cyclic(options):
+    ours, theirs = optimizers(momentum=0.9)
+    a = optim.CyclicLR(ours, 0.1, [0.4, 0.7], 3, **options)
+    b = torch.optim.lr_scheduler.CyclicLR(theirs, 0.1, [0.4, 0.7], 3, **options)
+    in_step(ours, theirs, a, b, 20, "momentum")
+
+
+def test_one_cycle_of_epochs():
+    ours, theirs = optimizers(momentum=0.9)
+    a = optim.OneCycleLR(ours, 0.4, epochs=2, steps_per_epoch=5)
+    b = torch.optim.lr_scheduler.OneCycleLR(theirs, 0.4, epochs=2, steps_per_epoch=5)
+    in_step(ours, theirs, a, b, 9, "momentum")
+    with pytest.raises(ValueError, match="total_steps, or epochs and steps_per_epoch"):
+        optim.OneCycleLR(ours, 0.4, epochs=2)
+
+
+def test_restarts_at_fractions_of_epochs():
+    ours, theirs = optimizers()
+    a = optim.CosineAnnealingWarmRestarts(ours, 2, 2, 0.01)
+    b = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(theirs, 2, 2, 0.01)
+    for epoch in (0.3, 1.9, 2.0, 4.7, 6.1):
+        a.step(epoch)
+        b.step(epoch)
+        assert a.get_last_lr() == pytest.approx(b.get_last_lr(), rel=1e-9)
+
+
+def test_several_at_once():
+    ours, theirs = optimizers()
+    s = torch.optim.lr_scheduler
+    a = optim.ChainedScheduler(
+        [optim.ConstantLR(ours, 0.1, 4), optim.ExponentialLR(ours, 0.9), optim.StepLR(ours, 3)]
+    )
+    b = s.ChainedScheduler(
+        [s.ConstantLR(theirs, 0.1, 4), s.ExponentialLR(theirs, 0.9), s.StepLR(theirs, 3)]
+    )
+    in_step(ours, theirs, a, b, 8)
+    with pytest.raises(ValueError, match="there are no schedules"):
+        optim.ChainedScheduler([])
+    with pytest.raises(ValueError, match="another optimizer"):
+        optim.ChainedScheduler([optim.StepLR(ours, 3), optim.StepLR(optimizers()[0], 3)])
+
+
+@pytest.mark.parametrize("strategy", ["cos", "linear"])
+def test_the_learning_rate_of_averaging(strategy):
+    ours, theirs = optimizers()
+    a = optim.SWALR(ours, 0.05, 4, strategy)
+    b = torch.optim.swa_utils.SWALR(theirs, 0.05, 4, strategy)
+    for _ in range(7):
+        for mine, group in zip(ours.param_groups, theirs.param_groups, strict=True):
+            assert mine["lr"] == pytest.approx(group["lr"], rel=1e-9)
+        a.step()
+        b.step()
+
+
+def test_a_least_rate_for_each_group():
+    ours, theirs = optimizers()
+    options = {"patience": 0, "min_lr": [0.2, 0.01]}
+    a = optim.ReduceLROnPlateau(ours, **options)
+    b = torch.optim.lr_scheduler.ReduceLROnPlateau(theirs, **options)
+    for _ in range(5):
+        a.step(1.0)
+        b.step(1.0)
+        assert a.get_last_lr() == pytest.approx([g["lr"] for g in theirs.param_groups], rel=1e-9)
+
+
+MADE = {
+    "cyclic": lambda o: optim.CyclicLR(o, 0.1, 0.4, 3, cycle_momentum=False),
+    "chained": lambda o: optim.ChainedScheduler([optim.StepLR(o, 3), optim.ExponentialLR(o, 0.9)]),
+    "multiplicative": lambda o: optim.MultiplicativeLR(o, lambda n: 0.9),
+    "averaging": lambda o: optim.SWALR(o, 0.05),
+    "restarts": lambda o: optim.CosineAnnealingWarmRestarts(o, 3),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_more_schedules_go_on_where_they_were_saved(name):
+    first, second = optimizers()[0], optimizers()[0]
+    a, b = MADE[name](first), MADE[name](second)
+    for _ in range(5):
+        a.step()
+    b.load_state_dict(a.state_dict())
+    for _ in range(4):
+        assert b.get_last_lr() == pytest.approx(a.get_last_lr(), rel=1e-12)
+        a.step()
+        b.step()

@@ -236,3 +236,20 @@ def test_a_scaler_refuses_a_second_step_whose_gradients_it_would_not_unscale():
             scaler.step(optimizer)
         scaler.update()
     np.testing.assert_allclose(weight.numpy(), 0.8)
+
+
+def test_a_scaler_refuses_gradients_that_do_not_fit_and_changes_none():
+    a, b = (ag.Variable(np.ones(2), True) for _ in range(2))
+    optimizer, scaler = optim.SGD([a, b], lr=0.1), optim.GradScaler(init_scale=8.0)
+    for wrong, error, message in [
+        (ag.Variable(np.ones(2)), TypeError, "SGD: .* not Variable; assign its value"),
+        ([1.0, 1.0], TypeError, "SGD: .* like the parameter, not list"),
+        (np.ones(3), ValueError, r"shape \[3\], its parameter \[2\]"),
+    ]:
+        a.grad, b.grad = np.full(2, 8.0), wrong
+        with pytest.raises(error, match=message):
+            scaler.unscale_(optimizer)
+        assert a.grad.tolist() == [8.0, 8.0]
+    b.grad = None
+    scaler.unscale_(optimizer)
+    assert a.grad.tolist() == [1.0, 1.0]

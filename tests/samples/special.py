@@ -107,6 +107,10 @@ for a, b in (((2, 3), (2, 3)), ((2, 1), (1, 3)), ((), (3,)), ((0, 3), (3,))):
     add("heaviside", np.heaviside, (draw("ha", a, 0.2, 1), draw("hb", b)), f"{a} {b}")
 add("heaviside", np.heaviside, (I([-1.0, 0.0, 1.0]), I([0.5, 0.5, 0.5])), "at 0", check=False,
     gradients=(np.zeros(3), I([0.0, 1, 0])))  # fmt: skip
+for x, i in ((draw("ldexp", (2, 3)), integers("ldexp", (3,), -3, 4)), (draw("l", ()), I(2))):
+    add("ldexp", np.ldexp, (x, i), f"{x.shape}")
+add("binary_exponent", lambda x: np.frexp(x)[1], (I([0.0, 0.3, -8.0, 1e-300, np.inf]),),
+    dtypes=("float32",))  # fmt: skip
 for name in ("gcd", "lcm"):
     add(name, getattr(np, name), (integers(name, (2, 3), 1, 30), integers(name, (3,), 1, 30)))
 

@@ -10,6 +10,7 @@ from autograd_gpu.placement import beside
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
 
+AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _MANY = {1: "one in a tuple", 2: "a pair of them", 3: "a triple of them"}
 
 
@@ -72,3 +73,9 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
 def is_floating(x: Any) -> bool:
     """Whether a raw array holds floating-point numbers."""
     return bool(x.dtype.kind in "fcV")
+
+
+def check_probability(op: str, p: float) -> None:
+    """ValueError unless `p` is in [0, 1]."""
+    if not 0 <= p <= 1:
+        raise ValueError(f"{op}: p={p} must be a probability")

@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_sizes, shape_of
+from autograd_gpu.nn.functional.arguments import AXES, as_sizes, shape_of
 from autograd_gpu.precision import casting, narrowed
 from autograd_gpu.variable import Variable
 
 Size = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
-_AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 _KERNEL = {1: "k", 2: "kh, kw", 3: "kd, kh, kw"}
 
 
@@ -182,7 +181,7 @@ def _transposed(
         or kernel[0] % groups
     ):
         raise ValueError(
-            f"{op}: x {list(shape)} must be [N, C, {_AXES[d]}] and weight {list(kernel)} "
+            f"{op}: x {list(shape)} must be [N, C, {AXES[d]}] and weight {list(kernel)} "
             f"[C, O / groups, {_KERNEL[d]}], with C a multiple of groups={groups}"
         )
     outputs = kernel[1] * groups
@@ -232,7 +231,7 @@ def _check(
 ) -> None:
     if not len(shape) == len(kernel) == d + 2:
         raise ValueError(
-            f"{op}: x must be [N, C, {_AXES[d]}] and weight [O, C / groups, {_KERNEL[d]}], "
+            f"{op}: x must be [N, C, {AXES[d]}] and weight [O, C / groups, {_KERNEL[d]}], "
             f"not {list(shape)} and {list(kernel)}"
         )
     if groups < 1 or shape[1] != kernel[1] * groups or kernel[0] % groups:

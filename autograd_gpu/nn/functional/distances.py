@@ -1,13 +1,13 @@
-"""Similarities, and losses on margins between them; arguments as in `losses`."""
+"""Similarities and distances."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_raw, check_equal_shapes, shape_of
-from autograd_gpu.nn.functional.losses import check_reduction, operand, reduced
+from autograd_gpu.nn.functional.arguments import backend_near, shape_of
+from autograd_gpu.ops.linalg import vector_norm
+from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
@@ -40,154 +40,54 @@ def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Varia
     if p == 2:
         norm = ops.expand_dims(_norm(x, dim, eps), axis=dim)
     else:
-        total: Any = ops.sum_(ops.abs_(x) ** p, axis=dim, keepdims=True)
-        norm = ops.maximum(total ** (1 / p), eps)
+        norm = ops.maximum(vector_norm(x, dim, True, p), eps)
     return ops.divide(x, norm)
 
 
 @in_float32
-def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6) -> Variable:
-    """The p-norm of x1 - x2 + eps along the last axis."""
-    d = ops.abs_(ops.subtract(x1, x2) + eps)
-    if p == 2:
-        return ops.sqrt(ops.sum_(d * d, axis=-1))
-    return ops.sum_(d**p, axis=-1) ** (1 / p)
+def pairwise_distance(
+    x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
+) -> Variable:
+    """The p-norm of x1 - x2 + eps along the last axis; the shapes broadcast."""
+    return vector_norm(ops.subtract(x1, x2) + eps, -1, keepdim, p)
 
 
 @in_float32
-def cosine_embedding_loss(
-    x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
-) -> Variable:
-    """1 - cos(x1, x2) for target 1, max(0, cos(x1, x2) - margin) for target -1.
+def cdist(x1: Any, x2: Any, p: float = 2.0) -> Variable:
+    """The p-norms [..., P, R] of the differences of all rows of `x1` [..., P, M] and `x2`
+    [..., R, M].
 
-    `x1` and `x2` are [N, D] with target [N], or [D] with a single target.
+    They are computed from the differences, [..., P, R, M] numbers, so that small distances of large
+    vectors are right.  The gradient at equal rows is 0.
+
+    >>> cdist([[0.0, 0.0], [3.0, 4.0]], [[0.0, 0.0]]).tolist()
+    [[0.0], [5.0]]
     """
-    op = "cosine_embedding_loss"
-    check_reduction(op, reduction)
-    check_equal_shapes(op, x1=x1, x2=x2)
-    shape = shape_of(x1)
-    target = as_raw(target, x1)
-    if len(shape) not in (1, 2) or tuple(target.shape) != shape[:-1]:
+    shapes = shape_of(x1), shape_of(x2)
+    if min(map(len, shapes)) < 2 or shapes[0][-1] != shapes[1][-1]:
         raise ValueError(
-            f"{op}: x1 {list(shape)} and target {list(target.shape)} must be [N, D] and [N]"
+            f"cdist: x1 {list(shapes[0])} and x2 {list(shapes[1])} must be [..., P, M] and "
+            f"[..., R, M]"
         )
-    x1, x2 = ops.asarray(x1), ops.asarray(x2)
-    # PyTorch's definition, which adds to the squares instead of bounding the norms
-    tiny = 1e-12
-    squares = (ops.sum_(x1 * x1, axis=-1) + tiny) * (ops.sum_(x2 * x2, axis=-1) + tiny)
-    cosine = ops.sum_(x1 * x2, axis=-1) / ops.sqrt(squares)
-    apart = ops.relu(cosine - margin)
-    return reduced(ops.where(target == 1, 1 - cosine, ops.where(target == -1, apart, 0)), reduction)
+    _check_order("cdist", p)
+    x1, x2 = ops.expand_dims(x1, axis=-2), ops.expand_dims(x2, axis=-3)
+    return vector_norm(x1 - x2, -1, False, p)
 
 
+@on_its_device
 @in_float32
-def hinge_embedding_loss(
-    x: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
-) -> Variable:
-    """`x` for target 1, max(0, margin - x) for target -1."""
-    check_reduction("hinge_embedding_loss", reduction)
-    check_equal_shapes("hinge_embedding_loss", x=x, target=target)
-    x, target = ops.asarray(x), as_raw(target, x)
-    apart = ops.relu(margin - x)
-    return reduced(
-        ops.where(target == 1, x, 0) + ops.where(target == -1, apart, 0), reduction
-    )  # fmt: skip
-
-
-@in_float32
-def margin_ranking_loss(
-    x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
-) -> Variable:
-    """max(0, margin - target · (x1 - x2)): `x1` ranks higher for target 1, lower for -1."""
-    check_reduction("margin_ranking_loss", reduction)
-    check_equal_shapes("margin_ranking_loss", x1=x1, x2=x2, target=target)
-    return reduced(
-        ops.relu(margin - ops.subtract(x1, x2) * operand(target, x1)), reduction
-    )  # fmt: skip
-
-
-@in_float32
-def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
-    """log(1 + exp(-target · x)), for targets 1 and -1."""
-    check_reduction("soft_margin_loss", reduction)
-    check_equal_shapes("soft_margin_loss", x=x, target=target)
-    return reduced(ops.softplus(-(ops.asarray(x) * operand(target, x))), reduction)
-
-
-@in_float32
-def multi_margin_loss(
-    x: Any, target: Any, p: int = 1, margin: float = 1.0, reduction: str = "mean"
-) -> Variable:
-    """The hinge loss of classes: the mean over the other classes of
-    max(0, margin - x[target] + x)ᵖ, for `x` [N, C] and labels [N]."""
-    op = "multi_margin_loss"
-    check_reduction(op, reduction)
-    if p not in (1, 2):
-        raise ValueError(f"{op}: p is 1 or 2, not {p}")
+def pdist(x: Any, p: float = 2.0) -> Variable:
+    """The p-norms of the differences of all pairs of rows of `x` [N, M], N (N - 1) / 2 numbers:
+    those of row 0 with 1, 2, ..., then of row 1 with 2, 3, ..."""
+    shape = shape_of(x)
+    if len(shape) != 2:
+        raise ValueError(f"pdist: x must be [N, M], not {list(shape)}")
+    _check_order("pdist", p)
+    first, second = backend_near(x).xp.triu_indices(shape[0], 1)
     x = ops.asarray(x)
-    labels = as_raw(target, x)
-    if labels.dtype.kind not in "iu":
-        raise TypeError(f"{op}: labels are integers, not {labels.dtype}")
-    if x.ndim != 2 or tuple(labels.shape) != (x.shape[0],):
-        raise ValueError(f"{op}: x {list(x.shape)} and target {list(labels.shape)} must be [N, C] "
-                         f"and [N]")  # fmt: skip
-    own = ops.take_along_axis(x, labels[:, None], axis=1)
-    loss = ops.relu(margin - own + x) ** p
-    # the term of the class itself is margin ** p
-    return reduced((ops.sum_(loss, axis=1) - margin**p) / x.shape[1], reduction)
+    return vector_norm(x[first] - x[second], -1, False, p)
 
 
-@in_float32
-def triplet_margin_loss(
-    anchor: Any,
-    positive: Any,
-    negative: Any,
-    margin: float = 1.0,
-    p: float = 2.0,
-    eps: float = 1e-6,
-    swap: bool = False,
-    reduction: str = "mean",
-) -> Variable:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin), for [N, D] or [D].
-
-    With `swap` the distance of positive and negative counts if it is smaller than that of anchor
-    and negative.
-    """
-    op = "triplet_margin_loss"
-    check_reduction(op, reduction)
-    check_equal_shapes(op, anchor=anchor, positive=positive, negative=negative)
-    apart = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        apart = ops.minimum(apart, pairwise_distance(positive, negative, p, eps))
-    near = pairwise_distance(anchor, positive, p, eps)
-    return reduced(ops.relu(near - apart + margin), reduction)
-
-
-@in_float32
-def gaussian_nll_loss(
-    x: Any, target: Any, var: Any, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
-) -> Variable:
-    """(log(var) + (x - target)² / var) / 2 with variances of the shape of `x`, at least `eps`;
-    with `full` plus log(2 π) / 2."""
-    op = "gaussian_nll_loss"
-    check_reduction(op, reduction)
-    check_equal_shapes(op, x=x, target=target, var=var)
-    var = ops.asarray(var)
-    # the bound takes no part in the derivative, as in PyTorch
-    var = var + ops.where(var.value < eps, eps - var.value, 0)
-    d = ops.subtract(x, operand(target, x))
-    loss = 0.5 * (ops.log(var) + d * d / var)
-    return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
-
-
-@in_float32
-def poisson_nll_loss(
-    x: Any, target: Any, log_input: bool = True, eps: float = 1e-8, reduction: str = "mean"
-) -> Variable:
-    """exp(x) - target · x for rates given as logarithms, or else x - target · log(x + eps)."""
-    op = "poisson_nll_loss"
-    check_reduction(op, reduction)
-    check_equal_shapes(op, x=x, target=target)
-    x, target = ops.asarray(x), operand(target, x)
-    loss = ops.exp(x) - target * x if log_input else x - target * ops.log(x + eps)
-    return reduced(loss, reduction)
+def _check_order(op: str, p: float) -> None:
+    if not p >= 0:
+        raise ValueError(f"{op}: p={p} is negative")

@@ -94,10 +94,7 @@ def nll_loss(
         weight = as_raw(weight, log_probabilities)
     xp = backend_near(rows).xp
     labels, _, factor = label_rows(xp, rows, labels, weight, ignore_index)
-    try:
-        check_indices(xp, labels, rows.shape[1])
-    except IndexError as error:
-        raise ValueError(f"nll_loss: label {error}") from None
+    check_labels("nll_loss", xp, labels, rows.shape[1])
     loss = ops.take_along_axis(rows, labels[:, None], axis=1)[:, 0] * -factor
     if reduction == "none":
         return ops.reshape(loss, _label_shape(shape))
@@ -165,35 +162,43 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
 
-def mse_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
-    """The mean of (x - target)².
+def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Variable:
+    """The mean of (x - target)²; with `weight`, of the same shape, the weighted mean.
 
     >>> mse_loss([1.0, 2.0], [1.0, 4.0])
     Variable(array(2., dtype=float32))
     """
     check_reduction("mse_loss", reduction)
     check_equal_shapes("mse_loss", x=x, target=target)
+    if weight is not None:
+        return _weighted("mse_loss", ops.squared_error(x, target, "none"), weight, reduction)
     return ops.squared_error(x, target, reduction)
 
 
 @in_float32
-def l1_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
-    """The mean of abs(x - target)."""
+def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Variable:
+    """The mean of abs(x - target), weighted as in `mse_loss`."""
     check_reduction("l1_loss", reduction)
     check_equal_shapes("l1_loss", x=x, target=target)
-    return reduced(ops.abs_(ops.subtract(x, target)), reduction)
+    return _weighted("l1_loss", ops.abs_(ops.subtract(x, target)), weight, reduction)
 
 
 @in_float32
-def huber_loss(x: Any, target: Any, reduction: str = "mean", delta: float = 1.0) -> Variable:
-    """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2)."""
+def huber_loss(
+    x: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
+) -> Variable:
+    """d² / 2 where d = abs(x - target) is at most `delta`, else delta · (d - delta / 2); times
+    `weight`, of the same shape, if given."""
     check_reduction("huber_loss", reduction)
     if delta <= 0:
         raise ValueError(f"huber_loss: delta={delta} must be positive")
     check_equal_shapes("huber_loss", x=x, target=target)
     d = ops.abs_(ops.subtract(x, target))
     bounded = ops.minimum(d, delta)
-    return reduced(bounded * (d - 0.5 * bounded), reduction)
+    loss = bounded * (d - 0.5 * bounded)
+    if weight is not None:  # the mean is over all elements, as PyTorch has it
+        loss = _weighted("huber_loss", loss, weight, "none")
+    return reduced(loss, reduction)
 
 
 @in_float32
@@ -228,6 +233,27 @@ def reduced(loss: Variable, reduction: str) -> Variable:
     if reduction == "mean":
         return ops.mean(loss)
     return ops.sum_(loss) if reduction == "sum" else loss
+
+
+def _weighted(op: str, loss: Variable, weight: Any, reduction: str) -> Variable:
+    """`loss` reduced, its mean over the sum of `weight`, which has the same shape or is None."""
+    if weight is None:
+        return reduced(loss, reduction)
+    weight = operand(weight, loss)
+    if shape_of(weight) != loss.shape:
+        raise ValueError(
+            f"{op}: weight {list(shape_of(weight))} must have the shape of x, {list(loss.shape)}"
+        )
+    loss = loss * weight
+    return ops.sum_(loss) / ops.sum_(weight) if reduction == "mean" else reduced(loss, reduction)
+
+
+def check_labels(op: str, xp: Any, labels: Any, classes: int) -> None:
+    """ValueError for raw labels outside [0, classes); not on a GPU, where it would wait."""
+    try:
+        check_indices(xp, labels, classes)
+    except IndexError as error:
+        raise ValueError(f"{op}: label {error}") from None
 
 
 def operand(x: Any, like: Any) -> Any:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import inf, prod
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_sizes, backend_near, raw, shape_of
+from autograd_gpu.nn.functional.arguments import AXES, as_sizes, backend_near, shape_of
+from autograd_gpu.nn.functional.unpooling import first_maxima
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 Sizes = tuple[int, ...]
 Padding = tuple[tuple[int, int], ...]
 Size = int | Sequence[int]
-_AXES = {1: "L", 2: "H, W", 3: "D, H, W"}
 
 
 def max_pool1d(
@@ -24,9 +24,12 @@ def max_pool1d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, L] (or [C, L]); see `max_pool2d`."""
-    return _max_pool("max_pool1d", 1, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool1d", 1, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def max_pool2d(
@@ -36,16 +39,21 @@ def max_pool2d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, H, W] (or [C, H, W]).
 
     `stride` is `kernel_size` unless given; padding is below every number.  With `ceil_mode` a last
     window may reach over the edge.  Where elements are equal the first gets the gradient.
+    With `return_indices` the result is a pair of it and where the maxima are: integers that count
+    the pixels of an image, which `max_unpool2d` takes.  That is slower.
 
     >>> max_pool2d(reshape(arange(16.0), (1, 1, 4, 4)), 2).tolist()
     [[[[5.0, 7.0], [13.0, 15.0]]]]
     """
-    return _max_pool("max_pool2d", 2, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool2d", 2, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def max_pool3d(
@@ -55,9 +63,12 @@ def max_pool3d(
     padding: Size = 0,
     dilation: Size = 1,
     ceil_mode: bool = False,
-) -> Variable:
+    return_indices: bool = False,
+) -> Any:
     """The maximum of each window of `x` [N, C, D, H, W] (or [C, D, H, W]); see `max_pool2d`."""
-    return _max_pool("max_pool3d", 3, x, kernel_size, stride, padding, dilation, ceil_mode)
+    return _max_pool(
+        "max_pool3d", 3, x, kernel_size, stride, padding, dilation, ceil_mode, return_indices
+    )
 
 
 def avg_pool1d(
@@ -112,6 +123,60 @@ def avg_pool3d(
     )  # fmt: skip
 
 
+def lp_pool1d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """The p-norm of each window of `x` [N, C, L] (or [C, L]); see `lp_pool2d`."""
+    return _lp_pool("lp_pool1d", 1, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """(Σ xᵖ)^(1/p) of each window of `x` [N, C, H, W] (or [C, H, W]) with p = `norm_type`.
+
+    As in PyTorch the sign stays, so that odd p is for positive numbers, and with `ceil_mode` a
+    window that reaches over the edge counts as much as a whole one.  Infinity is the largest
+    abs(x).
+
+    >>> lp_pool2d([[[3.0, 4.0]]], 2, (1, 2)).tolist()
+    [[[5.0]]]
+    """
+    return _lp_pool("lp_pool2d", 2, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(
+    x: Any,
+    norm_type: float,
+    kernel_size: Size,
+    stride: Size | None = None,
+    ceil_mode: bool = False,
+) -> Variable:
+    """The p-norm of each window of `x` [N, C, D, H, W] (or [C, D, H, W]); see `lp_pool2d`."""
+    return _lp_pool("lp_pool3d", 3, x, norm_type, kernel_size, stride, ceil_mode)
+
+
+def _lp_pool(
+    op: str, d: int, x: Any, p: float, kernel_size: Any, stride: Any, ceil_mode: bool
+) -> Variable:
+    x = ops.asarray(x)
+    if p == inf:
+        x, options = ops.abs_(x), (kernel_size, stride, 0, 1, ceil_mode, False)
+        return _max_pool(op, d, x, *options)  # type: ignore[no-any-return]
+    if not p > 0:
+        raise ValueError(f"{op}: norm_type={p} must be positive")
+    mean = _avg_pool(op, d, x**p, kernel_size, stride, 0, ceil_mode, True, None)
+    return (mean * prod(as_sizes(op, "kernel_size", kernel_size, d))) ** (1 / p)
+
+
 def _max_pool(
     op: str,
     d: int,
@@ -121,18 +186,31 @@ def _max_pool(
     padding: Any,
     dilation: Any,
     ceil_mode: bool,
-) -> Variable:
+    return_indices: bool,
+) -> Any:
     shape = shape_of(x)
-    if len(shape) == d + 1:
-        x = ops.expand_dims(x, axis=0)
-        y = _max_pool(op, d, x, kernel_size, stride, padding, dilation, ceil_mode)
-        return ops.squeeze(y, axis=0)
     size = as_sizes(op, "kernel_size", kernel_size, d)
     steps = size if stride is None else as_sizes(op, "stride", stride, d)
-    dilations = as_sizes(op, "dilation", dilation, d)
+    spread = as_sizes(op, "dilation", dilation, d)
     pad = as_sizes(op, "padding", padding, d, 0)
-    pads, _ = _layout(op, shape, size, steps, pad, dilations, ceil_mode)
-    return ops.max_pool(x, size=size, stride=steps, padding=pads, dilation=dilations)
+    if len(shape) == d + 1:
+        x = ops.expand_dims(x, axis=0)
+        y = _max_pool(op, d, x, size, steps, pad, spread, ceil_mode, return_indices)
+        return tuple(z[0] for z in y) if return_indices else ops.squeeze(y, axis=0)
+    pads, out = _layout(op, shape, size, steps, pad, spread, ceil_mode)
+    if not return_indices:
+        return ops.max_pool(x, size=size, stride=steps, padding=pads, dilation=spread)
+    axes = []
+    for n, length, k, s, p, step in zip(shape[2:], out, size, steps, pad, spread, strict=True):
+        rows = []
+        for i in range(length):
+            inside = [j for j in range(i * s - p, i * s - p + k * step, step) if 0 <= j < n]
+            if not inside:
+                raise ValueError(f"{op}: window {i} lies between the elements of an axis of {n}")
+            # windows that reach over an edge repeat their last element
+            rows.append(inside + inside[-1:] * (k - len(inside)))
+        axes.append(rows)
+    return first_maxima(x, axes)
 
 
 @on_its_device
@@ -178,124 +256,6 @@ def _avg_pool(
     return ops.multiply(total, inverse)
 
 
-# Adaptive pooling: window i of an axis of n into `out` is [i * n // out, ceil((i + 1) * n / out))
-
-
-def adaptive_avg_pool1d(x: Any, output_size: Size) -> Variable:
-    """The means of windows that divide `x` [..., L] into `output_size` as evenly as they can."""
-    return _adaptive_avg("adaptive_avg_pool1d", 1, x, output_size)
-
-
-def adaptive_avg_pool2d(x: Any, output_size: Any) -> Variable:
-    """The means of windows that divide `x` [..., H, W] into `output_size` as evenly as they can.
-
-    Where a size is None that axis stays as it is.
-    """
-    return _adaptive_avg("adaptive_avg_pool2d", 2, x, output_size)
-
-
-def adaptive_avg_pool3d(x: Any, output_size: Any) -> Variable:
-    """The means of windows that divide `x` [..., D, H, W]; see `adaptive_avg_pool2d`."""
-    return _adaptive_avg("adaptive_avg_pool3d", 3, x, output_size)
-
-
-def adaptive_max_pool1d(x: Any, output_size: Size) -> Variable:
-    """The maxima of windows that divide `x` [..., L] into `output_size` as evenly as they can."""
-    return _adaptive_max("adaptive_max_pool1d", 1, x, output_size)
-
-
-def adaptive_max_pool2d(x: Any, output_size: Any) -> Variable:
-    """The maxima of windows that divide `x` [..., H, W] into `output_size` as evenly as they can.
-
-    The first of equal elements gets the gradient.  Where a size is None that axis stays as it is.
-
-    >>> adaptive_max_pool2d(reshape(arange(9.0), (1, 1, 3, 3)), 2).tolist()
-    [[[[4.0, 5.0], [7.0, 8.0]]]]
-    """
-    return _adaptive_max("adaptive_max_pool2d", 2, x, output_size)
-
-
-def adaptive_max_pool3d(x: Any, output_size: Any) -> Variable:
-    """The maxima of windows that divide `x` [..., D, H, W]; see `adaptive_max_pool2d`."""
-    return _adaptive_max("adaptive_max_pool3d", 3, x, output_size)
-
-
-def _adaptive_sizes(op: str, d: int, x: Any, output_size: Any) -> tuple[Sizes, Sizes]:
-    shape = shape_of(x)
-    if len(shape) not in (d + 1, d + 2):
-        raise ValueError(f"{op}: x must be [N, C, {_AXES[d]}], not {list(shape)}")
-    extent = shape[-d:]
-    if not min(extent):
-        raise ValueError(f"{op}: x {list(shape)} has an empty axis")
-    if isinstance(output_size, (tuple, list)) and len(output_size) == d:
-        output_size = [
-            n if out is None else out for out, n in zip(output_size, extent, strict=True)
-        ]
-    return extent, as_sizes(op, "output_size", output_size, d)
-
-
-def _bounds(n: int, out: int) -> list[tuple[int, int]]:
-    return [(i * n // out, -(-(i + 1) * n // out)) for i in range(out)]
-
-
-def _adaptive_avg(op: str, d: int, x: Any, output_size: Any) -> Variable:
-    extent, sizes = _adaptive_sizes(op, d, x, output_size)
-    asarray = backend_near(x).asarray
-    dtype = x.dtype if hasattr(x, "dtype") else None
-    y = ops.asarray(x)
-    for axis, (n, out) in enumerate(zip(extent, sizes, strict=True), -d):
-        if n == out:
-            continue
-        averages = [
-            [1 / (stop - start) if start <= j < stop else 0.0 for j in range(n)]
-            for start, stop in _bounds(n, out)
-        ]
-        y = along_axis(asarray(averages, dtype), y, axis)
-    return y
-
-
-def along_axis(matrix: Any, x: Any, axis: int) -> Variable:
-    """`matrix` [out, n] applied to `x` along `axis`, which is negative."""
-    if axis == -1:
-        return ops.matmul(x, matrix.T)
-    if axis == -2:
-        return ops.matmul(matrix, x)
-    shape = shape_of(x)
-    rows = ops.reshape(x, (*shape[: axis + 1], -1))
-    return ops.reshape(
-        ops.matmul(matrix, rows), (*shape[:axis], matrix.shape[0], *shape[axis + 1 :])
-    )
-
-
-@on_its_device
-def _adaptive_max(op: str, d: int, x: Any, output_size: Any) -> Variable:
-    extent, sizes = _adaptive_sizes(op, d, x, output_size)
-    x = ops.asarray(x)
-    backend = backend_near(x)
-    xp = backend.xp
-    lead = x.shape[:-d]
-    # elements [out..., k...] of each window, by their place in the flat array
-    places: Any = 0
-    step = prod(extent)
-    for axis, (n, out) in enumerate(zip(extent, sizes, strict=True)):
-        step //= n
-        bounds = _bounds(n, out)
-        k = max(stop - start for start, stop in bounds)
-        # shorter windows repeat their last element
-        rows = [
-            [min(j, stop - 1) * step for j in range(start, start + k)] for start, stop in bounds
-        ]
-        shape = [1] * (2 * d)
-        shape[axis], shape[d + axis] = out, k
-        places = places + backend.asarray(rows).reshape(shape)
-    places = places.reshape((prod(sizes), -1))
-    flat = ops.reshape(x, (*lead, -1))
-    windows = xp.take(raw(flat), places.reshape(-1), axis=-1).reshape((*lead, *places.shape))
-    first = xp.argmax(windows, axis=-1)
-    index = places[xp.arange(places.shape[0]), first]
-    return ops.reshape(ops.take_along_axis(flat, index, axis=-1), (*lead, *sizes))
-
-
 def _layout(
     op: str,
     shape: Sizes,
@@ -307,7 +267,7 @@ def _layout(
 ) -> tuple[Padding, Sizes]:
     """Padding at both ends, such that the last windows fit, and the output's extent."""
     if len(shape) != len(size) + 2:
-        raise ValueError(f"{op}: x must be [N, C, {_AXES[len(size)]}], not {list(shape)}")
+        raise ValueError(f"{op}: x must be [N, C, {AXES[len(size)]}], not {list(shape)}")
     pads, outs = [], []
     for n, k, s, p, d in zip(shape[2:], size, stride, padding, dilation, strict=True):
         if 2 * p > k:

@@ -1,0 +1,97 @@
+"""Attention."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograd_gpu import ops
+from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
+from autograd_gpu.nn.functional.dropout import dropout
+from autograd_gpu.placement import on_its_device
+from autograd_gpu.variable import Variable
+
+
+@on_its_device
+def scaled_dot_product_attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Variable:
+    """softmax(q kᵀ · scale) v for `q` [..., L, E], `k` [..., S, E] and `v` [..., S, D].
+
+    Parameters
+    ----------
+    attn_mask
+        Broadcasts to [..., L, S]: bools, True where a query may look, or numbers, which are added.
+    is_causal
+        Whether a query sees only the keys up to its own position.
+    scale
+        1 / sqrt(E) unless given.
+    enable_gqa
+        Whether `k` and `v`, [..., G, S, E], may have fewer heads than `q`, [..., H, L, E]: each is
+        then for H / G queries.
+
+    A query that sees no key gets zeros.
+    """
+    shapes = shape_of(q), shape_of(k), shape_of(v)
+    if (
+        min(map(len, shapes)) < 2
+        or shapes[0][-1] != shapes[1][-1]
+        or shapes[1][-2] != shapes[2][-2]
+    ):
+        raise ValueError(
+            f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
+            f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"
+        )
+    if enable_gqa:
+        k, v = _for_each_query("scaled_dot_product_attention", shapes, k, v)
+    scale = shapes[0][-1] ** -0.5 if scale is None else scale
+    scores = ops.matmul(q * scale, ops.matrix_transpose(k))
+    seen = _seen(scores, is_causal)
+    if attn_mask is not None:
+        mask = as_raw(attn_mask, q)
+        if not _broadcasts(mask.shape, scores.shape):
+            raise ValueError(
+                f"scaled_dot_product_attention: attn_mask {list(mask.shape)} does not broadcast to "
+                f"the scores {list(scores.shape)}"
+            )
+        if mask.dtype.kind == "b":
+            seen = mask if seen is None else seen & mask
+        else:
+            scores = scores + (attn_mask if isinstance(attn_mask, Variable) else mask)
+            open_ = mask > -float("inf")
+            seen = open_ if seen is None else seen & open_
+    p = ops.softmax(scores, axis=-1) if seen is None else ops.masked_softmax(scores, seen)
+    return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
+
+
+def _for_each_query(
+    op: str, shapes: tuple[tuple[int, ...], ...], k: Any, v: Any
+) -> tuple[Variable, Variable]:
+    """Keys and values with as many heads as queries have."""
+    heads = [shape[-3] if len(shape) > 2 else 0 for shape in shapes]
+    if not min(heads) or heads[1] != heads[2] or heads[0] % heads[1]:
+        raise ValueError(
+            f"{op}: with enable_gqa the heads of q, a multiple of those of k and v, are on axis "
+            f"-3; the shapes are {[list(shape) for shape in shapes]}"
+        )
+    times = heads[0] // heads[1]
+    return ops.repeat(k, times, axis=-3), ops.repeat(v, times, axis=-3)
+
+
+def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
+    n = len(onto) - len(shape)
+    return n >= 0 and all(a in (1, b) for a, b in zip(shape, onto[n:], strict=True))
+
+
+def _seen(scores: Variable, is_causal: bool) -> Any:
+    if not is_causal:
+        return None
+    xp = backend_near(scores).xp
+    return xp.tril(xp.ones(scores.shape[-2:], dtype=bool))

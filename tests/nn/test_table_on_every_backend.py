@@ -1,0 +1,47 @@
+"""The table of function_cases.py on CuPy: values, first and second gradients as on NumPy."""
+
+import numpy as np
+import pytest
+from function_cases import CASES
+
+import autograd_gpu as ag
+from autograd_gpu.backend import load_backend
+from autograd_gpu.nn import functional as F
+
+# one row of each function, but of those with modes
+ROWS = {(c.function, c.options.get("mode"), c.options.get("padding_mode")): c for c in CASES}
+
+
+def derivatives(row, name):
+    put = load_backend(name).from_host
+    with ag.use_backend(name):
+        xs = [ag.Variable(put(x), True) for x in row.operands]
+        options = {k: put(v) if isinstance(v, np.ndarray) else v for k, v in row.options.items()}
+        y = getattr(F, row.function)(*xs, **options)
+        first = ag.gradients(ag.sum(y**3), xs, create_graph=True, allow_unused=True)
+        first = [g for g in first if g is not None]  # the nearest pixel has no slope
+        second = ag.gradients(sum(ag.sum(g * g) for g in first), xs, allow_unused=True)
+        return [v.numpy() for v in (y, *first, *second) if v is not None]
+
+
+@pytest.mark.parametrize("row", [pytest.param(c, id=c.id) for c in ROWS.values()])
+def test_derivatives_are_numpys(backend, row):
+    if backend == "numpy":
+        y = derivatives(row, backend)[0]
+        assert y.dtype == np.float64
+        return
+    for actual, expected in zip(derivatives(row, backend), derivatives(row, "numpy"), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("row", [pytest.param(c, id=c.id) for c in ROWS.values()])
+def test_float32_stays(row):
+    xs = [ag.Variable(x.astype("f4"), True) for x in row.operands]
+    options = {
+        k: v.astype("f4") if isinstance(v, np.ndarray) and v.dtype == float else v
+        for k, v in row.options.items()
+    }
+    y = getattr(F, row.function)(*xs, **options)
+    assert y.dtype == np.float32
+    ag.sum(y * y).backward()
+    assert all(x.grad is None or x.grad.dtype == np.float32 for x in xs)
