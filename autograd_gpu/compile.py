@@ -14,7 +14,7 @@ from typing import Any, Generic, ParamSpec, TypeVar
 from autograd_gpu.backend import BACKENDS, Backend, current_backend
 from autograd_gpu.graph import make_result
 from autograd_gpu.modes import recording, watching
-from autograd_gpu.precision import casting
+from autograd_gpu.precision import casting, own_casts
 from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
 from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
@@ -97,7 +97,7 @@ class Compiled(Generic[P, R]):
 
         def run(given: Sequence[Any]) -> list[Any]:
             args, kwargs = call.filled(given)
-            with watched(watcher) as seen:
+            with own_casts(), watched(watcher) as seen:
                 returned[:] = [_Returned(function(*args, **kwargs), call.given, seen)]
             arrays, returned[0].arrays = returned[0].arrays, []
             return arrays

@@ -75,7 +75,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     only_numbers = backend is None
     backend = backend or current_backend()
     own = (backend, getattr(backend, "stands_for", backend))
-    if backend.array_type not in ON_ONE_DEVICE:
+    if backend.array_type not in ON_ONE_DEVICE and not hasattr(backend, "stands_for"):
         place = elsewhere(op, backend, operands)
         if place is not None:
             return (place, *operands)

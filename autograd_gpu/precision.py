@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeVar
 
@@ -60,6 +61,16 @@ class autocast(guard):
         _casts.set(casts)
         self.outer.set(outer)
         super().__exit__(*error)
+
+
+@contextmanager
+def own_casts() -> Iterator[None]:
+    """Within it parameters are cast anew, and what was cast is forgotten at its end."""
+    token = _casts.set(None if _casts.get() is None else {})
+    try:
+        yield
+    finally:
+        _casts.reset(token)
 
 
 def forget_casts() -> None:

@@ -4,8 +4,10 @@ import functools
 
 import numpy as np
 
+from autograd_gpu.backend import load_backend
 from autograd_gpu.references import arrays_of
 
+load_backend("numpy")
 TABLE = np.ones(2)
 
 
@@ -29,7 +31,7 @@ def test_closures_globals_and_defaults():
         "a", "b", "c", "d", "table",
     }  # fmt: skip
     later = e
-    assert names(step, e=e) == {"e"}
+    assert names(step, a=a, e=e) == {"a", "e"}
 
 
 def test_methods_and_partials():

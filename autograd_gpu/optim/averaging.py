@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -26,23 +26,24 @@ class _Average:
                 )
         self.averages = [copied(x.value) for x in self.params]
 
-    def _move(self, decay: Callable[[], float]) -> None:
-        """Move the averages by 1 - `decay()` of their distances, in a recorded step each time."""
+    def update(self) -> None:
+        """Take the parameters as they are into the averages.
+
+        To be called after every step for an EMA, after every one of the last epochs for SWA.
+        """
         watcher = recorder.get()
         if watcher is not None and watcher.one_by_one:
-            for i, x in enumerate(self.params):
-                watcher.update(self._move_one, x, i, decay)
+            watcher.update(self._advance, self.params[0])
         else:
-            self._move_some(self.params, self.averages, decay)
+            self._advance(self.params[0])
 
-    def _move_one(self, x: Variable, i: int, decay: Callable[[], float]) -> None:
-        self._move_some([x], [self.averages[i]], decay)
+    def _advance(self, first: Variable) -> None:
+        raise NotImplementedError
 
-    def _move_some(
-        self, params: Sequence[Variable], averages: Sequence[Array], decay: Callable[[], float]
-    ) -> None:
+    def _move(self, decay: Callable[[], float]) -> None:
+        """Move the averages by 1 - `decay()` of their distances, in a recorded step each time."""
         pairs: dict[Any, list[tuple[Array, Array]]] = {}
-        for x, average in zip(params, averages, strict=True):
+        for x, average in zip(self.params, self.averages, strict=True):
             pairs.setdefault(place_of(average), []).append((average, x.value))
         for some in pairs.values():
             beside(some[0][0]).steps("average", some, lambda: {"decay": decay()})
@@ -106,8 +107,7 @@ class EMA(_Average):
         self.decay = decay
         super().__init__(params)
 
-    def update(self) -> None:
-        """Move the averages towards the parameters; to be called after every step."""
+    def _advance(self, first: Variable) -> None:
         self._move(lambda: self.decay)
 
     def _number(self) -> dict[str, Any]:
@@ -134,11 +134,10 @@ class SWA(_Average):
         self.count = 0
         super().__init__(params)
 
-    def update(self) -> None:
-        """Take the parameters as they are into the mean; to be called after every epoch."""
+    def _advance(self, first: Variable) -> None:
         count = self.count
         watcher = recorder.get()
-        if watcher is not None:
+        if watcher is not None and not watcher.one_by_one:
             watcher.depends(lambda: self.count)
         self._move(lambda: count / (count + 1))
         self.count += 1

@@ -123,16 +123,16 @@ class Optimizer:
         for group in self.param_groups:
             if watcher is not None and watcher.one_by_one:
                 for x in group["params"]:
-                    watcher.update(self._step, x, group)
+                    watcher.update(self._advance, x, group)
             else:
-                self._step_all(group["params"], group)
+                self._advance_all(group["params"], group)
         return result
 
-    def _step(self, x: Variable, group: Group) -> None:
+    def _advance(self, x: Variable, group: Group) -> None:
         """Change one parameter, if it has a gradient."""
-        self._step_all([x], group)
+        self._advance_all([x], group)
 
-    def _step_all(self, params: Iterable[Variable], group: Group) -> None:
+    def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
         targets = []
         for x in params:
@@ -159,10 +159,11 @@ class Optimizer:
 
     def _change(self, targets: Sequence[Target], group: Group) -> None:
         watcher = recorder.get()
-        if watcher is not None:
+        if watcher is not None and not watcher.one_by_one:
             watcher.depends(lambda: self._loads)
-            # these decide which arrays there are; all other options are numbers of the step
-            watcher.depends(lambda: (not group.get("momentum"), group.get("centered")))
+            # these decide what is computed; all other options are numbers of the step
+            switches = ("momentum", "centered", "amsgrad", "maximize")
+            watcher.depends(lambda: [not group.get(name) for name in switches])
             for t in targets:
                 numbers = {k: v for k, v in t.state.items() if not hasattr(v, "dtype")}
                 watcher.on_failure(partial(t.state.update, numbers))

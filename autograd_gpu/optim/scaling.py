@@ -65,13 +65,12 @@ class GradScaler:
             return loss
         if loss.dtype.itemsize == 2:
             loss = loss.astype("float32")
-        scale: Any = self._scale
-        if recorder.get() is not None:
-            # An array, so that nothing takes the number for a constant of the recorded step.
-            (scale,) = live(lambda: (self._scale,))
-            scale = backend_of(loss.value).asarray(scale, loss.dtype)
-        scaled: Variable = loss * scale
-        return scaled
+        if recorder.get() is None:
+            return loss * self._scale
+        # An array, so that nothing takes the number for a constant of the recorded step.
+        (scale,) = live(lambda: (self._scale,))
+        factor = Variable(backend_of(loss.value).asarray(scale, loss.dtype))
+        return loss * factor
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
