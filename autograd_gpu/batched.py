@@ -196,8 +196,8 @@ def one_by_one(kind: type[Batched], function: Callable[..., Any], *args: Any, **
 
 def _stacked(kind: type[Batched], results: Sequence[Any]) -> Any:
     first = results[0]
-    if first is None:
-        return None
+    if first is None or first is NotImplemented:
+        return first
     if isinstance(first, (list, tuple)):
         return tuple([_stacked(kind, parts) for parts in zip(*results, strict=True)])
     arrays = [x for x in results if type(x) in NAMESPACES]

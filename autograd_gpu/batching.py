@@ -12,7 +12,10 @@ from autograd_gpu.batched import KINDS, Batched, elementwise, one_by_one
 from autograd_gpu.symbols import FUNCTIONS
 
 KERNELS: set[str] = set()
-"""Fused steps that a namespace may have or lack: for batches they are computed one by one."""
+"""Fused steps that a namespace may have or lack: for batches their general form runs instead."""
+
+KEEPING = frozenset(("attention_gradients", "sequence_gradients", "softmax_less_picked"))
+"""Those that get what another fused step kept in a form of its own."""
 
 MORE_ELEMENTWISE = frozenset(("fmod", "heaviside", "nextafter"))
 
@@ -34,7 +37,7 @@ class BatchedNamespace:
         self.plain, self._kind, self._inner = xp, kind, inner
 
     def __getattr__(self, name: str) -> Any:
-        if name in KERNELS:
+        if name in KERNELS and name not in KEEPING:
             raise AttributeError(f"{name} has no form of its own for batches")
         plain = getattr(self.plain, name, None)
         made: Any

@@ -12,7 +12,7 @@ from types import FrameType
 from typing import Any
 
 PACKAGE = __name__.partition(".")[0]
-LAYERS = ("ops.", "nn.functional.", "numpy_names", "special", "fft", "linalg")
+LAYERS = ("ops.", "nn.functional.", "numpy_adapters", "special", "fft", "linalg")
 """The modules whose functions users call by name."""
 
 

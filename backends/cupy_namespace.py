@@ -54,6 +54,7 @@ def namespace() -> ModuleType:
         normalised=cupy_rows.layer_norm,
         random_bits=cupy_philox.random_bits,
         random_unit=cupy_philox.random_unit,
+        remainder=remainder,
         scatter_add=cupy_scatter.scatter_add,
         sign=sign,
         softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
@@ -71,6 +72,31 @@ def namespace() -> ModuleType:
     vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
+
+
+# A value is infinite if it is a number, but its difference to itself is none.
+_remainder = cp.ElementwiseKernel(
+    "T x, T y, T z",
+    "T w",
+    """
+    const T zero = 0;
+    w = z;
+    if (y == y && y - y != zero && x - x == zero)
+        w = (x < zero) == (y < zero) ? x : y;
+    if (y == y && (x == zero || z == zero))
+        w = y == zero ? z : y < zero ? static_cast<T>(-zero) : zero;
+    """,
+    "autograd_gpu_remainder",
+)
+
+
+def remainder(x: Any, y: Any) -> Array:
+    """CuPy's, with the right values for infinite `y`, and zeros of the sign of `y`."""
+    z = cp.remainder(x, y)
+    if z.dtype.kind != "f":
+        return z
+    same = [v.astype(z.dtype, copy=False) if isinstance(v, cp.ndarray) else v for v in (x, y)]
+    return _remainder(*same, z)
 
 
 def is_bfloat16(dtype: Any) -> bool:

@@ -14,12 +14,14 @@ import numpy as np
 from autograd_gpu.backends import (
     convolution_nd,
     numpy_adaptive_steps,
+    numpy_attention,
     numpy_convolution,
     numpy_functions,
     numpy_fuse,
+    numpy_lstm,
+    numpy_pooling,
     numpy_rows,
     numpy_steps,
-    pooling,
 )
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
@@ -81,9 +83,11 @@ def namespace() -> ModuleType:
         direct |= {name: getattr(np, name) for name in ("ceil", "floor", "trunc")}
     vars(xp).update(names)
     vars(xp).update(direct)
-    vars(xp).update(pooling.bound(np))
+    vars(xp).update(numpy_pooling.bound())
     vars(xp).update(
         assign=operator.setitem,
+        attended=numpy_attention.attended,
+        attention_gradients=numpy_attention.attention_gradients,
         blockwise=numpy_functions.blockwise,
         broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
@@ -100,6 +104,8 @@ def namespace() -> ModuleType:
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
+        sequence=numpy_lstm.sequence,
+        sequence_gradients=numpy_lstm.sequence_gradients,
         special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
         sum=numpy_functions.sum_,

@@ -7,20 +7,23 @@ kernel positions across the right edge; they are computed and dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_matmul import SINGLE
 from autograd_gpu.backends.scratch import scratch
+from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
 Pair = tuple[int, int]
 Padding = tuple[Pair, Pair]
 
-BLOCK = 2 << 20
-"""Bytes of columns worked on at a time; measured to be best from 1 to 4 MiB."""
+BLOCK = 1 << 20
+"""Bytes of columns worked on at a time; measured to be best from 1 to 4 MiB.  The smaller they are,
+the more evenly threads share them."""
 
 _as_strided = np.lib.stride_tricks.as_strided
 
@@ -58,11 +61,25 @@ class _Layout:
         self.length = self.out_h * self.row
         self.rows = self.c // groups * prod(size)
 
-    def blocks(self) -> Iterator[slice]:
+    def blocks(self) -> list[slice]:
         """Slices over the images, of about BLOCK bytes of columns each."""
         per_image = self.groups * self.rows * self.length * self.dtype.itemsize
         n = max(1, BLOCK // max(1, per_image))
-        return (slice(i, min(i + n, self.n)) for i in range(0, self.n, n))
+        return [slice(i, min(i + n, self.n)) for i in range(0, self.n, n)]
+
+    def for_blocks(self, outputs: int, work: Callable[[int, slice], object]) -> int:
+        """`work(i, images)` for each block, and how many there are.
+
+        Several threads share them, unless the product for an image with this many `outputs` is so
+        large that BLAS spreads it over threads of its own.
+        """
+        blocks = self.blocks()
+        if outputs // self.groups * self.rows * self.length <= SINGLE:
+            share(lambda i: work(i, blocks[i]), len(blocks))
+        else:
+            for i, images in enumerate(blocks):
+                work(i, images)
+        return len(blocks)
 
     def padded(self, n: int) -> tuple[Array, Array]:
         """Zeroed scratch memory for `n` padded images, flat with some slack, and their inside."""
@@ -158,13 +175,16 @@ def conv2d(
     kernels = np.ascontiguousarray(weight, layout.dtype).reshape(groups, o // groups, layout.rows)
     y = np.empty((layout.n, o, layout.out_h, layout.out_w), dtype)
     added = 0 if bias is None else bias.reshape(o, 1, 1)
-    for block in layout.blocks():
-        columns = layout.columns(x[block])
+
+    def block(i: int, images: slice) -> None:
+        columns = layout.columns(x[images])
         n = len(columns)
         rows = scratch("results", (n, groups, o // groups, layout.length), layout.dtype)
         np.matmul(kernels, columns, rows)
         rows = rows.reshape(n, o, layout.out_h, layout.row)[..., : layout.out_w]
-        np.add(rows, added, y[block], casting="same_kind")
+        np.add(rows, added, y[images], casting="same_kind")
+
+    layout.for_blocks(o, block)
     return y
 
 
@@ -186,15 +206,18 @@ def conv2d_input(
     kernels = weight.astype(layout.dtype).reshape(groups, o // groups, layout.rows)
     transposed = np.ascontiguousarray(kernels.swapaxes(1, 2))
     out = np.empty(x_shape, dtype)
-    for block in layout.blocks():
-        results = layout.results(g[block])
+
+    def block(i: int, images: slice) -> None:
+        results = layout.results(g[images])
         shape = (len(results), groups, layout.rows, layout.length)
         if layout.is_plain and dtype == layout.dtype:
-            np.matmul(transposed, results, out[block].reshape(shape))
-            continue
+            np.matmul(transposed, results, out[images].reshape(shape))
+            return
         columns = scratch("columns", shape, layout.dtype)
         np.matmul(transposed, results, columns)
-        layout.fold(columns, out[block])
+        layout.fold(columns, out[images])
+
+    layout.for_blocks(o, block)
     return out
 
 
@@ -212,14 +235,19 @@ def conv2d_weight(
     dtype = np.result_type(x, g)
     o = g.shape[1]
     layout = _Layout(x.shape, size, stride, padding, dilation, groups, dtype)
-    total = np.zeros((groups, o // groups, layout.rows), layout.dtype)
+    parts: dict[int, Array] = {}
     # One product over all images of a block uses all cores; for few rows BLAS is slow at it.
     joined = groups == 1 and o * layout.rows > 1024
-    for block in layout.blocks():
-        results = layout.results(g[block], joined=joined)
-        columns = layout.columns(x[block], joined=joined)
+
+    def block(i: int, images: slice) -> None:
+        results = layout.results(g[images], joined=joined)
+        columns = layout.columns(x[images], joined=joined)
         if joined:
-            total += results @ columns.T
-            continue
-        total += np.add.reduce(np.matmul(results, columns.swapaxes(2, 3)), 0)
+            parts[i] = results @ columns.T
+        else:
+            parts[i] = np.add.reduce(np.matmul(results, columns.swapaxes(2, 3)), 0)
+
+    total = np.zeros((groups, o // groups, layout.rows), layout.dtype)
+    for i in range(layout.for_blocks(o, block)):  # in their order, whoever was first
+        total += parts[i]
     return total.astype(dtype, copy=False).reshape(o, x.shape[1] // groups, *size)

@@ -1,7 +1,8 @@
 """Layer norm and softmax cross-entropy for NumPy, in blocks of rows that stay in the cache.
 
-Sums along an axis are dot products with ones, which are several times as fast as np.sum; whole
-matrix products would wake the threads of BLAS, which then compete with those that share the blocks.
+Sums along an axis are products with ones, which are several times as fast as np.sum.  What scales
+or shifts whole rows is written down as a product of a few columns and rows, since NumPy takes twice
+as long where a column is broadcast.  BLAS computes products of this size in the thread that asks.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from autograd_gpu.threads import share
 Array = np.ndarray[Any, Any]
 
 BLOCK = 1 << 17
-"""Elements of a block; a few such blocks fit into a core's second-level cache."""
+"""Elements of a block: few calls for much work, and two float32 blocks fit into a second-level
+cache of 1 MiB.  For twice as many OpenBLAS would begin to spread products over threads."""
 
 
 def _block_rows(n: int, width: int) -> int:
@@ -46,26 +48,37 @@ def layer_norm(
     x = x.reshape(-1, width)
     compute = _compute_dtype(x.dtype)
     rows = _block_rows(len(x), width)
-    scale, shift = _tiled(weight, rows, width, compute), _tiled(bias, rows, width, compute)
     averager = _averager(width, compute)
+    scale = _pair(1 if weight is None else weight.reshape(width), 0, width, compute)
+    shift = _pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
     y = np.empty(x.shape, x.dtype)
     kept = np.empty((2, len(x)), compute)
 
     def block(i: int, s: slice) -> None:
         part = x[s].astype(compute, copy=False)
         mean, inverse = kept[:, s]
-        out = y[s] if compute == y.dtype else scratch("block", part.shape, compute)
         np.vecdot(part, averager, mean)
-        np.subtract(part, mean[:, None], out)
-        np.multiply(np.vecdot(out, out), averager[:1], inverse)
-        inverse += eps
+        offset = mean.copy()
+        square = mean * mean
+        np.multiply(np.vecdot(part, part), averager[:1], inverse)
+        np.subtract(inverse, square, inverse)
+        if not (square <= inverse).all():  # digits would cancel
+            part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
+            offset = np.zeros_like(mean)
+            np.multiply(np.vecdot(part, part), averager[:1], inverse)
+        np.add(inverse, eps, inverse)
         np.sqrt(inverse, inverse)
         np.divide(1, inverse, inverse)
-        np.multiply(out, inverse[:, None], out)
-        if scale is not None:
-            np.multiply(out, scale[: len(out)], out)
-        if shift is not None:
-            np.add(out, shift[: len(out)], out)
+        pairs = np.ones((2, 2, len(part)), compute)
+        pairs[0, 0] = inverse
+        np.multiply(offset, inverse, offset)
+        np.negative(offset, pairs[1, 0])
+        t = scratch("product", part.shape, compute)
+        out = y[s] if compute == y.dtype else scratch("block", part.shape, compute)
+        np.matmul(pairs[0].T, scale, t)
+        np.multiply(part, t, out)
+        np.matmul(pairs[1].T, shift, t)
+        np.add(out, t, out)
         if compute != y.dtype:
             y[s] = out
 
@@ -98,38 +111,53 @@ def layer_norm_gradients(
     parts = max(1, -(-len(x) // rows))
     grad_weight = np.empty((parts, width), compute) if needs_weight else None
     grad_bias = np.empty((parts, width), compute) if needs_bias else None
-    scale = _tiled(weight, rows, width, compute)
     averager = _averager(width, compute)
-    if scale is not None:
+    ones = _pair(1, 0, width, compute)
+    scale = ones
+    if weight is not None:
+        scale = _pair(weight.reshape(width), 0, width, compute)
         averager *= scale[0]
 
     def block(i: int, s: slice) -> None:
         gs = g[s].astype(compute, copy=False)
-        if grad_bias is not None:
-            np.add.reduce(gs, 0, None, grad_bias[i])
-        if grad_weight is None and grad_x is None:
-            return
+        part = x[s].astype(compute, copy=False)
         mean, inverse = kept[:, s]
-        # With d = x - mean and h = g * weight, the gradient for x is
-        # (h - average(h) - d * inverse^2 * average(h * d)) * inverse.
-        d = scratch("block", gs.shape, compute)
-        t = scratch("product", gs.shape, compute)
-        np.subtract(x[s], mean[:, None], d)
-        np.multiply(gs, d, t)
+        offset = mean * inverse
+        if not (np.abs(offset) <= 1).all():  # digits would cancel
+            part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
+            mean = offset = np.zeros_like(mean)
+        # Sums over the rows and products of columns with rows, two at a time: BLAS is slow at less.
+        pairs = np.zeros((4, 2, len(gs)), compute)
+        pairs[0] = 1
+        pairs[0, 1] = offset
+        pairs[1, 0] = inverse
+        # first of all, since BLAS is slow too where it has to fetch `gs` from memory
+        t = np.multiply(gs, part, scratch("product", gs.shape, compute))
+        sums = pairs[0] @ gs
+        if grad_bias is not None:
+            grad_bias[i] = sums[0]
         if grad_weight is not None:
-            np.einsum("i,ij->j", inverse, t, out=grad_weight[i])
-        if grad_x is not None:
-            along = np.vecdot(t, averager)
-            along *= inverse
-            along *= inverse
-            np.multiply(d, along[:, None], d)
-            if scale is None:
-                np.subtract(gs, d, t)
-            else:
-                np.multiply(gs, scale[: len(gs)], t)
-                np.subtract(t, d, t)
-            np.subtract(t, np.vecdot(gs, averager)[:, None], t)
-            np.multiply(t, inverse[:, None], grad_x[s], casting="same_kind")
+            np.subtract((pairs[1] @ t)[0], sums[1], grad_weight[i])
+        if grad_x is None:
+            return
+        # With h = g * weight and d = x - mean, the gradient for x is
+        # (h - average(h) - d * inverse^2 * average(h * d)) * inverse: a multiple of h, less one of
+        # x, and a number for each row.
+        average = np.vecdot(gs, averager)
+        along = np.vecdot(t, averager) - mean * average
+        along *= inverse
+        along *= inverse
+        along *= inverse
+        np.negative(along, pairs[2, 0])
+        np.subtract(mean * along, inverse * average, pairs[3, 0])
+        out = scratch("block", gs.shape, compute)
+        np.matmul(pairs[1].T, scale, out)
+        np.multiply(out, gs, out)
+        np.matmul(pairs[2].T, ones, t)
+        np.multiply(t, part, t)
+        np.add(out, t, out)
+        np.matmul(pairs[3].T, ones, t)
+        np.add(out, t, grad_x[s], casting="same_kind")
 
     _for_rows(len(x), rows, block)
     return (
@@ -139,11 +167,12 @@ def layer_norm_gradients(
     )
 
 
-def _tiled(x: Array | None, rows: int, width: int, dtype: np.dtype[Any]) -> Array | None:
-    """`x` repeated `rows` times: whole blocks multiply twice as fast as a broadcast row."""
-    if x is None:
-        return None
-    return np.broadcast_to(x.reshape(width), (rows, width)).astype(dtype, order="C")
+def _pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:
+    """Two rows [2, width]: a product of columns and rows is slow for one of each."""
+    rows = np.empty((2, width), dtype)
+    rows[0] = first
+    rows[1] = second
+    return rows
 
 
 def _averager(width: int, dtype: np.dtype[Any]) -> Array:

@@ -26,6 +26,8 @@ def by_hand(row: Row, data: SimpleNamespace) -> Program:
 
 
 def ours(row: Row, data: SimpleNamespace) -> Program:
+    if row.mode == "call":
+        return Program(lambda: [row.ours(data, *[getattr(data, name) for name in row.leaves])])
     leaves = [ag.Variable(getattr(data, name), requires_grad=True) for name in row.leaves]
     run = partial(row.ours, _convert(data, ag.Variable), *leaves)
     if row.mode == "no_grad":
@@ -59,6 +61,10 @@ def pytorch(
 ) -> Program:
     """PyTorch's step; `transform` is what is done to the forward first."""
     tensors = _convert(data, torch.from_numpy, integers=torch.from_numpy)
+    if row.mode == "call":
+        return Program(
+            lambda: [row.torch(tensors, *[getattr(tensors, name) for name in row.leaves])]
+        )
     leaves = [getattr(tensors, name).requires_grad_() for name in row.leaves]
     run = partial(transform(row.torch), tensors, *leaves)
     if row.mode == "no_grad":
@@ -96,7 +102,7 @@ def hips_autograd(row: Row, data: SimpleNamespace) -> Program:
     leaves = [getattr(data, name) for name in row.leaves]
     argnums = tuple(range(len(leaves))) if len(leaves) > 1 else 0
     forward = partial(row.autograd, hips_numpy, data)
-    if row.mode == "no_grad":
+    if row.mode in ("no_grad", "call"):
         return Program(lambda: [forward(*leaves)])
     record = hips.make_vjp(forward, argnums)
     if row.mode == "forward":

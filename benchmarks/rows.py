@@ -11,14 +11,15 @@ import numpy as np
 from programs import Step
 
 Data = SimpleNamespace
-Mode = Literal["step", "forward", "no_grad"]
+Mode = Literal["step", "forward", "no_grad", "call"]
 
 
 class Row:
     """One computation. `leaves` names the entries of the data that get gradients.
 
     Where the data has an entry `g`, the result is an array and `g` the gradient that arrives
-    from above; otherwise the result is a scalar loss.
+    from above; otherwise the result is a scalar loss.  In the mode "call" every program gets plain
+    arrays, and what it returns is compared.
     """
 
     name: str

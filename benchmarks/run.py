@@ -18,7 +18,19 @@ if TYPE_CHECKING:
     from rows import Row
 
 HERE = Path(__file__).resolve().parent
-FAMILIES = ("small", "chain", "mlp", "kernels", "products", "lenet", "gpt", "memory")
+FAMILIES = (
+    "small",
+    "chain",
+    "mlp",
+    "kernels",
+    "products",
+    "lenet",
+    "gpt",
+    "lstm",
+    "physics",
+    "transforms",
+    "memory",
+)
 
 
 def all_rows() -> list[Row]:

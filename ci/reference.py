@@ -37,6 +37,9 @@ result, `y` the result, `xp` the namespace of the arrays, and `x_shape` the shap
 *Keeps* is what is saved for the backward, and only if the operand needs a gradient; shapes and
 parameters, which cost nothing, are not counted.
 
+*Forward* says how tangents are carried: by a word of `autograd_gpu/tangents.py`, by a rule of its
+own, or by two reverse passes through the op.
+
 What is not differentiable says so: its result is a leaf, and a gradient ends there.
 
 All primitives work on NumPy and CuPy, in float32 and float64, most in float16, and in complex64 and
@@ -113,9 +116,22 @@ def entry(primitive: Primitive) -> str:
         ]
         note = f" Keeps {', '.join(f'`{x}`' for x in kept)}." if kept else ""
         lines.append(f"- {operand}: `{formula}`.{note}")
-    if not formulas:
-        lines.append("- Not differentiable.")
+    lines.append(f"- Forward: {forward(primitive)}." if formulas else "- Not differentiable.")
     return "\n".join(lines) + "\n"
+
+
+def forward(primitive: Primitive) -> str:
+    """How the tangent of the result comes about."""
+    rules = primitive.writer.rules
+    if not rules:
+        return "two reverse passes"
+    words = {rule if isinstance(rule, str) else "a rule" for rule in rules.values()}
+    if len(words) == 1:
+        return words.pop()
+    return ", ".join(
+        f"{rule if isinstance(rule, str) else 'a rule'} for {operand}"
+        for operand, rule in rules.items()
+    )
 
 
 def gradients(primitive: Primitive) -> dict[str, str]:

@@ -40,6 +40,7 @@ POSITIVE = np.abs(normal(2, 3, 6, 5)) + 0.1
 LABELS = np.array([0, 2, 1, 1])
 MANY = np.array([[2, 0, -1], [1, -1, 0], [-1, 0, 0], [0, 1, 2]])
 HOT = (normal(4, 3) > 0).astype(float)
+SIGNS = 2 * HOT - 1
 WEIGHT = np.linspace(0.5, 2, 3)
 REDUCTIONS = ("mean", "sum", "none")
 
@@ -70,6 +71,14 @@ CASES = [
         for r in REDUCTIONS
     ],
     *[case("poisson_nll_loss", X, target=np.abs(X), full=True, reduction=r) for r in REDUCTIONS],
+    case("binary_cross_entropy_with_logits", X, target=HOT, weight=WEIGHT, pos_weight=WEIGHT),
+    case("binary_cross_entropy", 1 / (1 + np.exp(-X)), target=HOT, weight=WEIGHT),
+    case("kl_div", X, target=np.abs(X), reduction="sum"),
+    case("cosine_embedding_loss", X, OTHER, target=SIGNS[:, 0], margin=0.1),
+    case("hinge_embedding_loss", X, target=SIGNS),
+    case("margin_ranking_loss", X, OTHER, target=SIGNS),
+    case("soft_margin_loss", X, target=SIGNS),
+    case("cosine_similarity", X, OTHER, dim=0),
     case("poisson_nll_loss", np.abs(X), target=np.abs(X), full=True, log_input=False, eps=1e-3),
     case("gaussian_nll_loss", X, normal(4, 3), np.abs(normal(4, 1)) + 0.1),
     case("gaussian_nll_loss", X, normal(4, 3), np.abs(normal(4)) + 0.1, full=True),

@@ -13,7 +13,14 @@ import pytest
 import autograd_gpu as ag
 from autograd_gpu import threads
 from autograd_gpu.backend import load_backend
-from autograd_gpu.backends import numpy_functions, numpy_rows, numpy_steps
+from autograd_gpu.backends import (
+    numpy_convolution,
+    numpy_functions,
+    numpy_matmul,
+    numpy_pooling,
+    numpy_rows,
+    numpy_steps,
+)
 
 F = ag.nn.functional
 
@@ -29,6 +36,9 @@ def number():
 def small_blocks(monkeypatch):
     """Blocks so small that arrays of a test are cut into many."""
     monkeypatch.setattr(numpy_rows, "BLOCK", 64)
+    monkeypatch.setattr(numpy_matmul, "SHARED_FROM", 1)
+    monkeypatch.setattr(numpy_convolution, "BLOCK", 5000)
+    monkeypatch.setattr(numpy_pooling, "CHUNK", 64)
     for module in (numpy_functions, numpy_steps):
         monkeypatch.setattr(module, "BLOCK", 16)
         monkeypatch.setattr(module, "CHUNK", 64)
@@ -183,6 +193,23 @@ def activations(dtype):
     return out
 
 
+def products(dtype):
+    a, b, c = (numbers(s, dtype, i) for i, s in enumerate([(7, 4, 3), (7, 3, 5), (7, 2, 3, 5)]))
+    xp = load_backend("numpy").xp
+    return [xp.matmul(a, b), xp.matmul(a[:, None], c), xp.matmul(b.mT, a.mT)]
+
+
+def images(dtype):
+    x, w, b = (numbers(s, dtype, i) for i, s in enumerate([(7, 3, 9, 8), (4, 3, 3, 3), 4]))
+    leaves = [ag.Variable(v, requires_grad=True) for v in (x, w, b)]
+    strided = F.conv2d(*leaves, stride=2)
+    y = F.conv2d(*leaves, padding=1)
+    pooled = [F.max_pool2d(y, 2), F.max_pool2d(y, 3, 1), F.avg_pool2d(y, 2)]
+    results = [strided, y, *pooled]
+    total = sum(ag.mean(v * v) for v in results)
+    return [*(v.value for v in results), *(v.value for v in ag.gradients(total, leaves))]
+
+
 def steps(dtype):
     backend = load_backend("numpy")
     out = []
@@ -203,7 +230,7 @@ def steps(dtype):
 
 
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("what", [layer_norm, cross_entropy, activations, steps])
+@pytest.mark.parametrize("what", [layer_norm, cross_entropy, activations, products, images, steps])
 def test_blocks_and_threads_change_nothing(number, small_blocks, monkeypatch, what, dtype):
     results = []
     for n in (1, 2, 5):

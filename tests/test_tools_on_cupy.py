@@ -35,8 +35,13 @@ def test_ufuncs_of_both_libraries(cp, v):
     for y in (cp.exp(v), np.exp(v), np.sum(v), cp.add(v, 1.0), np.concatenate([v, v])):
         assert isinstance(y, ag.Variable)
         assert isinstance(y.value, cp.ndarray)
-    with pytest.raises(TypeError, match="out= is not supported"):
+    with pytest.raises(TypeError, match="add: an array can't hold a Variable's gradient"):
         cp.add(v, 1.0, cp.zeros(3))
+    array, target = cp.zeros(3), ag.Variable(cp.zeros(3))
+    assert cp.add(v.detach(), 1.0, array) is array
+    assert cp.add(v, 1.0, target) is target
+    assert target.requires_grad
+    np.testing.assert_array_equal(cp.asnumpy(array), target.numpy())
 
 
 def test_nothing_moves_silently(v):

@@ -9,7 +9,7 @@ from autograd_gpu import ops
 from autograd_gpu.nn import init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
-from autograd_gpu.nn.recurrent import run_layer, zeros_like_states
+from autograd_gpu.nn.recurrence import run_layer, zeros_like_states
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
 

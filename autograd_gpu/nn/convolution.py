@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from autograd_gpu.nn import functional as F
 from autograd_gpu.nn.functional.arguments import as_sizes
+from autograd_gpu.nn.functional.convolution import padding_of
 from autograd_gpu.nn.layers import empty, set_initial
 from autograd_gpu.nn.module import Module, Parameter
 from autograd_gpu.random import Generator
@@ -14,10 +15,7 @@ from autograd_gpu.variable import Variable
 
 Size = int | Sequence[int]
 
-# How `functional.pad` calls a layer's padding_mode.
-_MODES = {
-    "zeros": "constant", "reflect": "reflect", "replicate": "replicate", "circular": "circular",
-}  # fmt: skip
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
 class _Conv(Module):
@@ -42,7 +40,7 @@ class _Conv(Module):
     ) -> None:
         super().__init__()
         name, d = type(self).__name__, self.axes
-        modes = ("zeros",) if self.transposed else tuple(_MODES)
+        modes = ("zeros",) if self.transposed else _PADDING_MODES
         if padding_mode not in modes:
             raise ValueError(f"{name}: padding_mode is one of {modes}, not {padding_mode!r}")
         self.padding_mode = padding_mode
@@ -58,6 +56,8 @@ class _Conv(Module):
         self.padding: Any = padding if named else as_sizes(name, "padding", padding, d, 0)  # type: ignore[arg-type]
         self.dilation = as_sizes(name, "dilation", dilation, d)
         self.groups = groups
+        if named:
+            padding_of(name, padding, self.kernel_size, self.stride, self.dilation)
         first, second = out_channels, in_channels
         if self.transposed:
             first, second = second, first
@@ -71,20 +71,15 @@ class _Conv(Module):
     def forward(self, x: Any) -> Variable:
         padding = self.padding
         if self.padding_mode != "zeros":
-            x, padding = F.pad(x, self._border(), _MODES[self.padding_mode]), 0
+            sides = padding_of(
+                type(self).__name__, padding, self.kernel_size, self.stride, self.dilation
+            )
+            # the last axis first
+            widths = [width for side in reversed(sides) for width in side]
+            x, padding = F.pad(x, widths, self.padding_mode), 0
         return type(self).function(
             x, self.weight, self.bias, self.stride, padding, self.dilation, self.groups
         )
-
-    def _border(self) -> list[int]:
-        """The widths of the border, as `functional.pad` takes them: the last axis first."""
-        sides: list[tuple[int, int]] = []
-        for i, (k, step) in enumerate(zip(self.kernel_size, self.dilation, strict=True)):
-            total = step * (k - 1) if self.padding == "same" else 0
-            before = self.padding[i] if self.padding not in ("same", "valid") else total // 2
-            after = before if self.padding not in ("same", "valid") else total - total // 2
-            sides.append((before, after))
-        return [width for side in reversed(sides) for width in side]
 
     def extra_repr(self) -> str:
         parts = [

@@ -49,15 +49,23 @@ class Embedding(_Table):
         num_embeddings: int,
         embedding_dim: int,
         padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
         *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
         super().__init__(num_embeddings, embedding_dim, padding_idx, dtype, generator)
+        self.max_norm, self.norm_type = max_norm, norm_type
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None
+        cls,
+        embeddings: Any,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
     ) -> Embedding:
         """A layer with a copy of the table `embeddings` [rows, width], not trained if `freeze`.
 
@@ -65,16 +73,18 @@ class Embedding(_Table):
         [[0.0, 0.0, 1.0]]
         """
         rows, width = embeddings.shape
-        layer = cls(rows, width, padding_idx)
+        layer = cls(rows, width, padding_idx, max_norm, norm_type)
         layer._take(embeddings, freeze)
         return layer
 
     def forward(self, indices: Any) -> Variable:
-        return F.embedding(indices, self.weight, self.padding_idx)
+        return F.embedding(indices, self.weight, self.padding_idx, self.max_norm, self.norm_type)
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        parts = [f"{self.num_embeddings}, {self.embedding_dim}"]
+        defaults = {"padding_idx": None, "max_norm": None, "norm_type": 2.0}
+        parts += [f"{k}={getattr(self, k)}" for k, v in defaults.items() if getattr(self, k) != v]
+        return ", ".join(parts)
 
 
 class EmbeddingBag(_Table):

@@ -65,8 +65,7 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = as_shape(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        weight = Parameter(empty(*self.normalized_shape, dtype=dtype))
-        self.register_parameter("weight", init.ones_(weight) if elementwise_affine else None)  # type: ignore[arg-type]
+        _affine(self, self.normalized_shape, elementwise_affine, False, dtype)
 
     def forward(self, x: Any) -> Variable:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)

@@ -10,69 +10,16 @@ from autograd_gpu import ops
 from autograd_gpu.nn import functional as F, init
 from autograd_gpu.nn.layers import empty
 from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.nn.recurrence import (
+    run_layer,
+    run_projected,
+    run_whole,
+    side_by_side,
+    zeros_like_states,
+)
 from autograd_gpu.nn.utils.rnn import PackedSequence, mapped, run_packed
-from autograd_gpu.placement import beside
 from autograd_gpu.random import Generator
 from autograd_gpu.variable import Variable
-
-
-def zeros_like_states(like: Variable, *shape: int) -> Variable:
-    """Zeros of that shape beside `like` and in its dtype."""
-    return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
-
-
-def run_layer(
-    cell: str,
-    x: Variable,
-    weights: list[Any],
-    biases: list[Any],
-    states: list[Variable],
-    reverse: bool = False,
-) -> tuple[Variable, list[Variable]]:
-    """Outputs [T, N, H] and last states of one layer in one direction over `x` [T, N, inputs]."""
-    bias, outer = biases
-    if cell != "gru" and bias is not None:  # what is added to the same gates is added once
-        bias, outer = bias + outer, None
-    # all steps' inputs in one product
-    operands = [ops.linear(x, weights[0], bias), weights[1], *states]
-    if outer is not None:
-        operands.insert(2, outer)
-    y, *ends = ops.recurrence(operands, cell, reverse, outer is not None)
-    return y, ends
-
-
-def _run_projected(
-    x: Variable,
-    weights: list[Any],
-    projection: Any,
-    biases: list[Any],
-    states: list[Variable],
-    reverse: bool,
-) -> tuple[Variable, list[Variable]]:
-    """`run_layer` for an LSTM whose output is projected; step by step, several ops for each."""
-    bias = None if biases[0] is None else biases[0] + biases[1]
-    inner = ops.linear(x, weights[0], bias)
-    h, c = states
-    outputs: list[Any] = [None] * x.shape[0]
-    for t in range(x.shape[0] - 1, -1, -1) if reverse else range(x.shape[0]):
-        i, f, m, o = ops.split(inner[t] + ops.linear(h, weights[1]), 4, axis=-1)
-        c = ops.sigmoid(f) * c + ops.sigmoid(i) * ops.tanh(m)
-        outputs[t] = h = ops.linear(ops.sigmoid(o) * ops.tanh(c), projection)
-    return ops.stack(outputs), [h, c]
-
-
-def _run_whole(
-    run: Any, x: Variable, states: list[Variable], reverse: bool
-) -> tuple[Variable, list[Variable]]:
-    """`run` over a sequence whose rows are all equally long."""
-    return run(x, states, reverse)  # type: ignore[no-any-return]
-
-
-def _side_by_side(outputs: list[Any]) -> Any:
-    """What two directions return, next to each other on the last axis."""
-    if isinstance(outputs[0], PackedSequence):
-        return outputs[0]._replace(data=ops.concat([y.data for y in outputs], axis=-1))
-    return ops.concat(outputs, axis=-1)
 
 
 class _Recurrent(Module):
@@ -180,14 +127,14 @@ class _Recurrent(Module):
             outputs = []
             for direction, suffix in enumerate(self._suffixes(layer)):
                 at = layer * self.directions + direction
-                run = run_packed if isinstance(x, PackedSequence) else _run_whole
+                run = run_packed if isinstance(x, PackedSequence) else run_whole
                 y, ends = run(
                     partial(self._run, suffix), x, [s[at] for s in states], direction == 1
                 )
                 outputs.append(y)
                 for found, end in zip(last, ends, strict=True):
                     found.append(end)
-            x = outputs[0] if len(outputs) == 1 else _side_by_side(outputs)
+            x = outputs[0] if len(outputs) == 1 else side_by_side(outputs)
         return x, [ops.stack(found) for found in last]
 
     def _states(self, like: Variable, n: int, state: Any, single: bool) -> list[Variable]:
@@ -224,7 +171,7 @@ class _Recurrent(Module):
         biases = [getattr(self, f"bias_{kind}_{suffix}", None) for kind in ("ih", "hh")]
         if self.proj_size:
             projection = getattr(self, f"weight_hr_{suffix}")
-            return _run_projected(x, weights, projection, biases, states, reverse)
+            return run_projected(x, weights, projection, biases, states, reverse)
         return run_layer(self.cell, x, weights, biases, states, reverse)
 
     @property

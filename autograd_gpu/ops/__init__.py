@@ -44,6 +44,7 @@ from autograd_gpu.ops.arithmetic import (
     real_if_close as real_if_close,
     spacing as spacing,
 )
+from autograd_gpu.ops.attention import attention as attention
 from autograd_gpu.ops.averages import (
     average as average,
     corrcoef as corrcoef,

@@ -8,6 +8,7 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.layers import check_indices
+from autograd_gpu.ops.linalg.common import arrays_of
 from autograd_gpu.primitive import primitive
 
 
@@ -32,7 +33,7 @@ def softmax_less_picked(
     else:
         exps, total = kept
         probabilities = exps * (scale / total)[:, None]
-    columns = xp.arange(x.shape[1], dtype=target.dtype)
+    columns = arrays_of(x).arange(x.shape[1], dtype=target.dtype)
     return probabilities - xp.where(target[:, None] == columns, picked[:, None], 0)
 
 

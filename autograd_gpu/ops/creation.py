@@ -218,7 +218,9 @@ def asarray(
         x = ops.astype(x, dtype)
     if device is not None and device != x.device:
         x = ops.to_device(x, device)
-    same = x is obj or x.value is obj
+    # What exports its memory by Python's buffer protocol is shared, as an array is.
+    base = getattr(x.value, "base", None)
+    same = x is obj or x.value is obj or isinstance(base, memoryview)
     if copy is False and not same:
         raise ValueError("asarray: another dtype or device needs a copy, which copy=False forbids")
     if not copy or not same:

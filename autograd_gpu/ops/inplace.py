@@ -137,7 +137,7 @@ def inplace(op: Callable[[Any, Any], Variable]) -> Callable[[Variable, Any], Var
             recorded = False
         if recorded or in_place is None:
             result = op(x, y)
-            _check_result(name, x, result)
+            _check_result(change, x, result)
             if result.value.dtype != x.value.dtype:
                 result = astype(result, x.value.dtype)
             x.value = result.value
@@ -157,17 +157,33 @@ def inplace(op: Callable[[Any, Any], Variable]) -> Callable[[Variable, Any], Var
     return operate
 
 
-def _check_result(name: str, x: Variable, result: Variable) -> None:
+def _check_result(change: str, x: Variable, result: Variable) -> None:
     before, after = x.value, result.value
     if after.shape != before.shape:
         raise ValueError(
-            f"{name} in place: {describe(before)} would become {describe(after)}; "
-            f"an in-place operator keeps the shape"
+            f"{change}: {describe(before)} would become {describe(after)}; its shape stays"
         )
     if after.dtype != before.dtype:
         xp = NAMESPACES[before.__class__]
         if not xp.can_cast(after.dtype, before.dtype, "same_kind"):
             raise TypeError(
-                f"{name} in place: {describe(before)} would become {describe(after)}, of another "
+                f"{change}: {describe(before)} would become {describe(after)}, of another "
                 f"kind; use x = x.astype(...) first"
             )
+
+
+def take_on(x: Variable, result: Any, change: str) -> Variable:
+    """`x` with the value of `result`, cast to its dtype, and with its graph.
+
+    Raises as the in-place operators do.
+    """
+    result = result if isinstance(result, Variable) else Variable(result)
+    if recording.get():
+        _check_leaf(x, change)
+    _check_result(change, x, result)
+    if result.dtype != x.dtype:
+        result = astype(result, x.dtype)
+    x.value = result.value
+    if recording.get():
+        _becomes(x, result)
+    return x

@@ -89,12 +89,18 @@ def _quotient(total: Variable, count: Variable) -> Variable:
 
 
 def nanvar(
-    x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
 ) -> Variable:
-    """The variance over `axis` of what is not NaN."""
+    """The variance over `axis` of what is not NaN, computed in `dtype`."""
     x, missing = _filled(x, 0)
-    if x.dtype.kind not in "fcV":
-        x = astype(x, "float64")
+    if dtype is not None or x.dtype.kind not in "fcV":
+        x = astype(x, dtype or "float64")
     count = _count(missing, _dtype(x), axis, True)
     centre = _quotient(sum_(x, axis, None, True), where(count > 0, count, 1.0))
     distance = where(missing, 0, x - centre)
@@ -106,10 +112,16 @@ def nanvar(
 
 
 def nanstd(
-    x: Any, /, axis: Axis = None, *, correction: float = 0, keepdims: bool = False
+    x: Any,
+    /,
+    axis: Axis = None,
+    dtype: Any = None,
+    *,
+    correction: float = 0,
+    keepdims: bool = False,
 ) -> Variable:
     """The standard deviation over `axis` of what is not NaN; its gradient is 0 where it is 0."""
-    return sqrt_at_0(nanvar(x, axis, correction=correction, keepdims=keepdims))
+    return sqrt_at_0(nanvar(x, axis, dtype, correction=correction, keepdims=keepdims))
 
 
 def sqrt_at_0(x: Variable) -> Variable:

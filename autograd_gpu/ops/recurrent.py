@@ -13,6 +13,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.exponentials import sigmoid
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import primitive
 
@@ -118,7 +119,17 @@ def _run(
     return outputs, states, trail
 
 
-def _gradients(
+@kernel
+def sequence(
+    xp: Namespace, operands: Sequence[Any], cell: str, reverse: bool, has_bias: bool
+) -> tuple[tuple[Any, ...], Any]:
+    """The value of `recurrence`, and what `sequence_gradients` gets as `aux`."""
+    outputs, states, trail = _run(xp, operands, cell, reverse, has_bias)
+    return (xp.stack(outputs), *states), trail
+
+
+@kernel
+def sequence_gradients(
     xp: Namespace,
     g: Sequence[Any],
     operands: Sequence[Any],
@@ -128,6 +139,7 @@ def _gradients(
     reverse: bool,
     has_bias: bool,
 ) -> list[Any]:
+    """The gradients of `recurrence` for its operands, where they are needed."""
     trail = _run(xp, operands, cell, reverse, has_bias)[2] if aux is None else aux
     weight = operands[1]
     back = _CELLS[cell][1]
@@ -157,7 +169,7 @@ def _gradients(
     return [*results, *grads]
 
 
-@primitive(outputs=True, aux=True, cast="narrowed", operands=_gradients)
+@primitive(outputs=True, aux=True, cast="narrowed", operands=sequence_gradients)
 def recurrence(
     xp: Namespace, *operands: Array, cell: str, reverse: bool = False, has_bias: bool = False
 ) -> tuple[tuple[Array, ...], Any]:
@@ -167,5 +179,4 @@ def recurrence(
     the state, with `has_bias` its bias [gates · H], and the first states [N, H].  `cell` is 'lstm'
     (with a second state, the memory), 'gru', 'tanh' or 'relu'.
     """
-    outputs, states, trail = _run(xp, operands, cell, reverse, has_bias)
-    return (xp.stack(outputs), *states), trail
+    return sequence(xp, operands, cell, reverse, has_bias)

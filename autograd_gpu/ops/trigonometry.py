@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.elementwise import multiply
-from autograd_gpu.primitive import elementwise
+from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
 
 
@@ -82,8 +82,21 @@ def cosh(xp: Namespace, x: Array) -> Array:
     return xp.cosh(x)
 
 
-# g (1 - y y), without the number, which costs small arrays as much as another product
-@elementwise(x=lambda xp, g, y: g - g * xp.conj(y * y))
+@primitive(
+    a=lambda xp, g, b: g - g * (b * b),
+    b=lambda xp, g, a, b: xp.conj(g * b) * (-2 * a),
+    tangent={"a": "elementwise", "b": lambda xp, t, a, b: xp.conj(t * b) * (-2 * a)},
+)
+def tanh_slope(xp: Namespace, a: Array, b: Array) -> Array:
+    """a times the conjugate of 1 - b * b: the derivative of tanh, as one op."""
+    return a - a * xp.conj(b * b)
+
+
+# g (1 - y y), without the number, which costs small arrays as much as another product; under
+# create_graph one op, since networks of tanh are what second derivatives are mostly taken of
+@elementwise(
+    x=lambda xp, g, y: tanh_slope(g, y) if g.__class__ is Variable else g - g * xp.conj(y * y)
+)
 def tanh(xp: Namespace, x: Array) -> Array:
     """Hyperbolic tangent."""
     return xp.tanh(x)

@@ -44,7 +44,6 @@ class Run:
         self.name = getattr(f, "__name__", type(f).__name__)
         self.argnums = argnums
         self.recording = recording.get()
-        self.fresh: list[Variable] = []
         self.nodes: list[Node] = []  # a leaf does not keep its own alive
         numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
         passed = list(args)
@@ -70,8 +69,9 @@ class Run:
             returned, self.aux = returned
         self.y = returned
         self.leaves = tree_leaves(returned)
+        for node in self.nodes:
+            _finished.add(node)
         self.connected = self.recording and self._reaches_outside()
-        _finished.update(self.nodes)
 
     def _open(self, x: Any) -> Variable:
         if isinstance(x, Variable):
@@ -83,26 +83,20 @@ class Run:
         fresh = Variable(x)
         require_differentiable(fresh, self.name)
         fresh.requires_grad = True
-        self.fresh.append(fresh)
         node = mark_inner(fresh)
         assert node is not None
         self.nodes.append(node)
         return fresh
 
     def _reaches_outside(self) -> bool:
-        own = {id(x) for x in self.fresh}
-        seen: set[Node] = {x.grad_fn for x in self.outputs() if x.grad_fn is not None}
-        for x in self.outputs():
-            if x.grad_fn is None and id(x) not in own:
-                return True
+        seen: set[Any] = {gradient_edge(x) for x in self.outputs()}
         stack = list(seen)
         while stack:
             node = stack.pop()
-            if isinstance(node, Carrier) and is_carried(node):
+            kind = node.__class__
+            if kind is AccumulateGrad and node not in _finished:
                 return True
-            if isinstance(node, AccumulateGrad) and not (
-                id(node.variable) in own or node in _finished
-            ):
+            if kind is Carrier and is_carried(node):
                 return True
             for edge in node.edges:
                 if edge is not None and edge not in seen:

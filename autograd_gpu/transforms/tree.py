@@ -25,11 +25,11 @@ def tree_map(f: Callable[[Any], Any], tree: Any) -> Any:
 
 def tree_leaves(tree: Any) -> list[Any]:
     """The leaves in the order of `tree_map`."""
-    if not isinstance(tree, (dict, tuple, list)):
-        return [] if tree is None else [tree]
-    leaves: list[Any] = []
-    tree_map(leaves.append, tree)
-    return leaves
+    if isinstance(tree, dict):
+        tree = list(tree.values())
+    if isinstance(tree, (tuple, list)):
+        return [x for item in tree for x in tree_leaves(item)]
+    return [] if tree is None else [tree]
 
 
 def tree_like(tree: Any, leaves: list[Any]) -> Any:

@@ -67,6 +67,40 @@ def test_layer_norm_far_from_zero(backend):
     np.testing.assert_allclose(backend.to_host(y), want, atol=5e-3)
 
 
+@pytest.mark.parametrize("mean", [0.0, 0.5, 30.0, -3000.0])
+def test_layer_norm_of_rows_with_a_mean(backend, mean):
+    x, g = numbers((6, 40), "f4") + np.float32(mean), numbers((6, 40), "f4", 1)
+    x[1] = mean  # no deviation at all
+    weight, bias = numbers(40, "f4", 2), numbers(40, "f4", 3)
+    xp = backend.xp
+    moved = [backend.from_host(v) for v in (x, weight, bias, g)]
+    y, kept = xp.normalised(*moved[:3], count=1, eps=EPS)
+    grads = xp.layer_norm_gradients(
+        moved[3], moved[0], moved[1], kept, (True, True, True), count=1, eps=EPS
+    )
+    x, weight, bias, g = (v.astype("f8") for v in (x, weight, bias, g))
+    want, normal, inverse = layer_norm_by_formula(x, weight, bias, 1)
+    # the digits of x itself are what limits those of the result
+    tolerance = 1e-6 * max(5.0, 3 * abs(mean))
+    h = g * weight
+    rest = h - h.mean(1, keepdims=True) - normal * (h * normal).mean(1, keepdims=True)
+    wanted = [want, rest * inverse, (g * normal).sum(0), g.sum(0)]
+    for got, want in zip([y, *grads], wanted, strict=True):
+        got = backend.to_host(got)
+        rows = np.arange(len(got)) != 1 if got.ndim == 2 else slice(None)
+        np.testing.assert_allclose(
+            got[rows], want[rows], rtol=tolerance, atol=tolerance * np.abs(want[rows]).max()
+        )
+
+
+def test_layer_norm_keeps_infinities_in_their_row(backend):
+    x = numbers((4, 10), "f4")
+    x[2, 3] = np.nan
+    y, _ = backend.xp.normalised(backend.from_host(x), None, None, count=1, eps=EPS)
+    is_nan = np.isnan(backend.to_host(y)).any(1)
+    np.testing.assert_array_equal(is_nan, [False, False, True, False])
+
+
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("shape", [(3, 5), (2, 1), (4, 700)])
 def test_softmax_cross_entropy(backend, shape, dtype):

@@ -87,8 +87,9 @@ def test_dropout_keeps_its_mask():
     assert check_batches([y], [x], numpy)
 
 
-def test_recurrent_networks():
-    cell = ag.nn.GRU(3, 4)
+@pytest.mark.parametrize("layer", [ag.nn.GRU, ag.nn.LSTM, ag.nn.RNN])
+def test_recurrent_networks(layer):
+    cell = layer(3, 4)
     for p in cell.parameters():
         p.value = p.value.astype("float64")
     x = ag.Variable(draw("rnn", (5, 2, 3)), requires_grad=True)

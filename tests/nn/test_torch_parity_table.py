@@ -6,6 +6,7 @@ from function_cases import CASES, IMAGE, X, normal
 from parity import close, compare, compare_function, torch
 
 import autograd_gpu as ag
+from autograd_gpu import nn
 from autograd_gpu.nn import functional as F
 
 TF = torch.nn.functional
@@ -86,3 +87,44 @@ def test_instance_norm_moves_the_running_statistics():
     TF.instance_norm(torch.tensor(IMAGE), *theirs, momentum=0.3)
     for a, b in zip(ours, theirs, strict=True):
         close(a, b)
+
+
+@pytest.mark.parametrize("norm_type", [1.0, 2.0])
+def test_embedding_of_bounded_rows(norm_type):
+    weight = 3 * normal(5, 4)
+    ours, theirs = ag.Variable(weight.copy(), True), torch.tensor(weight.copy())
+    at = np.array([[0, 3], [3, 1]])
+    y = F.embedding(at, ours, None, 2.0, norm_type)
+    expected = TF.embedding(torch.tensor(at), theirs, None, 2.0, norm_type)
+    close(y.value, expected)
+    close(ours.value, theirs)  # the other rows stay
+    with pytest.raises(TypeError, match="must be a leaf Variable"):
+        F.embedding(at, weight, None, 2.0)
+    layer = nn.Embedding(5, 4, max_norm=1.0, dtype="float64")
+    assert (np.linalg.norm(layer(at).value, axis=-1) <= 1.0).all()
+    assert repr(layer) == repr(torch.nn.Embedding(5, 4, max_norm=1.0))
+
+
+@pytest.mark.parametrize("name", ["softmax", "log_softmax", "softmin"])
+def test_softmax_in_another_dtype(name):
+    x = X.astype("f4")
+    y = getattr(F, name)(ag.Variable(x), dim=0, dtype="float64")
+    assert y.dtype == np.float64
+    close(y.value, getattr(TF, name)(torch.tensor(x), dim=0, dtype=torch.float64))
+
+
+def test_one_hot_of_as_many_classes_as_there_are():
+    np.testing.assert_array_equal(
+        F.one_hot([0, 2, 1]).value, TF.one_hot(torch.tensor([0, 2, 1])).numpy()
+    )
+    with pytest.raises(ValueError, match="num_classes=0 must be positive"):
+        F.one_hot([0], 0)
+
+
+def test_attention_by_keywords():
+    q, k, v = normal(2, 3, 5), normal(2, 4, 5), normal(2, 4, 6)
+    tensors = {"query": torch.tensor(q), "key": torch.tensor(k), "value": torch.tensor(v)}
+    close(
+        F.scaled_dot_product_attention(query=q, key=k, value=v).value,
+        TF.scaled_dot_product_attention(**tensors),
+    )

@@ -42,8 +42,8 @@ def backend(request):
 
 # Convolutions and the like need references of their own; their tests take the table's place.
 ELSEWHERE = (
-    "classification", "convolution", "ctc", "dropout", "layers", "losses", "normalization",
-    "pooling", "recurrent",
+    "attention", "classification", "convolution", "ctc", "dropout", "layers", "losses",
+    "normalization", "pooling", "recurrent",
 )  # fmt: skip
 
 

@@ -101,6 +101,10 @@ def test_asarray_of_numbers_lists_and_buffers(obj, dtype):
 def test_asarray_shares_the_memory_of_a_buffer():
     numbers = array.array("d", [1.0, 2.0])
     assert np.shares_memory(ag.asarray(numbers).value, numbers)
+    assert np.shares_memory(ag.asarray(numbers, copy=False).value, numbers)
+    assert not np.shares_memory(ag.asarray(numbers, copy=True).value, numbers)
+    with pytest.raises(ValueError, match="copy=False forbids"):
+        ag.asarray(numbers, dtype=ag.float32, copy=False)
 
 
 @pytest.mark.parametrize("obj", [None, "abc", {}, object()])

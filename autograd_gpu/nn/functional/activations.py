@@ -12,19 +12,20 @@ from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
 
-def softmax(x: Any, dim: int = -1) -> Variable:
-    """exp(x) / sum(exp(x)) over the axis `dim`."""
-    return ops.softmax(x, axis=dim)
+def softmax(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
+    """exp(x) / sum(exp(x)) over the axis `dim`, computed in `dtype` if one is given."""
+    return ops.softmax(x if dtype is None else ops.astype(x, dtype), axis=dim)
 
 
-def softmin(x: Any, dim: int = -1) -> Variable:
+def softmin(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
     """softmax(-x) over the axis `dim`."""
-    return ops.softmax(ops.negative(x), axis=dim)
+    return softmax(ops.negative(x), dim, dtype=dtype)
 
 
-def log_softmax(x: Any, dim: int = -1) -> Variable:
-    """log(softmax(x)) over the axis `dim`, accurate where softmax rounds to 0."""
-    return ops.log_softmax(x, axis=dim)
+def log_softmax(x: Any, dim: int = -1, *, dtype: Any = None) -> Variable:
+    """log(softmax(x)) over the axis `dim`, accurate where softmax rounds to 0; computed in `dtype`
+    if one is given."""
+    return ops.log_softmax(x if dtype is None else ops.astype(x, dtype), axis=dim)
 
 
 def glu(x: Any, dim: int = -1) -> Variable:

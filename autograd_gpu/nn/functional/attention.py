@@ -5,17 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
-from autograd_gpu.nn.functional.dropout import dropout
+from autograd_gpu.nn.functional.arguments import as_raw, shape_of
+from autograd_gpu.ops.attention import scores_shape
 from autograd_gpu.placement import on_its_device
+from autograd_gpu.random import default_generator
 from autograd_gpu.variable import Variable
 
 
 @on_its_device
 def scaled_dot_product_attention(
-    q: Any,
-    k: Any,
-    v: Any,
+    query: Any,
+    key: Any,
+    value: Any,
     attn_mask: Any = None,
     dropout_p: float = 0.0,
     is_causal: bool = False,
@@ -23,7 +24,7 @@ def scaled_dot_product_attention(
     scale: float | None = None,
     enable_gqa: bool = False,
 ) -> Variable:
-    """softmax(q kᵀ · scale) v for `q` [..., L, E], `k` [..., S, E] and `v` [..., S, D].
+    """softmax(q kᵀ · scale) v for `query` [..., L, E], `key` [..., S, E] and `value` [..., S, D].
 
     Parameters
     ----------
@@ -34,11 +35,14 @@ def scaled_dot_product_attention(
     scale
         1 / sqrt(E) unless given.
     enable_gqa
-        Whether `k` and `v`, [..., G, S, E], may have fewer heads than `q`, [..., H, L, E]: each is
-        then for H / G queries.
+        Whether `key` and `value`, [..., G, S, E], may have fewer heads than `query`,
+        [..., H, L, E]: each is then for H / G of its heads.
 
     A query that sees no key gets zeros.
     """
+    q, k, v = query, key, value
+    if enable_gqa:
+        k, v = _for_each_query("scaled_dot_product_attention", q, k, v)
     shapes = shape_of(q), shape_of(k), shape_of(v)
     if (
         min(map(len, shapes)) < 2
@@ -49,32 +53,33 @@ def scaled_dot_product_attention(
             f"scaled_dot_product_attention: q {list(shapes[0])}, k {list(shapes[1])} and "
             f"v {list(shapes[2])} must be [..., L, E], [..., S, E] and [..., S, D]"
         )
-    if enable_gqa:
-        k, v = _for_each_query("scaled_dot_product_attention", shapes, k, v)
     scale = shapes[0][-1] ** -0.5 if scale is None else scale
-    scores = ops.matmul(q * scale, ops.matrix_transpose(k))
-    seen = _seen(scores, is_causal)
+    operands = [q, k, v]
+    has_bias = False
     if attn_mask is not None:
         mask = as_raw(attn_mask, q)
-        if not _broadcasts(mask.shape, scores.shape):
+        scores = scores_shape(*shapes[:2])
+        if not _broadcasts(mask.shape, scores):
             raise ValueError(
                 f"scaled_dot_product_attention: attn_mask {list(mask.shape)} does not broadcast to "
-                f"the scores {list(scores.shape)}"
+                f"the scores {list(scores)}"
             )
-        if mask.dtype.kind == "b":
-            seen = mask if seen is None else seen & mask
-        else:
-            scores = scores + (attn_mask if isinstance(attn_mask, Variable) else mask)
-            open_ = mask > -float("inf")
-            seen = open_ if seen is None else seen & open_
-    p = ops.softmax(scores, axis=-1) if seen is None else ops.masked_softmax(scores, seen)
-    return ops.matmul(dropout(p, dropout_p) if dropout_p else p, v)
+        has_bias = mask.dtype.kind != "b"
+        operands.append(attn_mask if isinstance(attn_mask, Variable) else mask)
+    if not 0 <= dropout_p <= 1:
+        raise ValueError(
+            f"scaled_dot_product_attention: dropout_p={dropout_p} must be a probability"
+        )
+    if not 0 < dropout_p < 1:
+        y = ops.attention(operands, scale, is_causal, has_bias)
+        return y if dropout_p == 0 else ops.multiply(y, 0.0)
+    seed, offset = default_generator().next_key()
+    return ops.attention(operands, scale, is_causal, has_bias, dropout_p, seed, offset)
 
 
-def _for_each_query(
-    op: str, shapes: tuple[tuple[int, ...], ...], k: Any, v: Any
-) -> tuple[Variable, Variable]:
+def _for_each_query(op: str, q: Any, k: Any, v: Any) -> tuple[Variable, Variable]:
     """Keys and values with as many heads as queries have."""
+    shapes = shape_of(q), shape_of(k), shape_of(v)
     heads = [shape[-3] if len(shape) > 2 else 0 for shape in shapes]
     if not min(heads) or heads[1] != heads[2] or heads[0] % heads[1]:
         raise ValueError(
@@ -88,10 +93,3 @@ def _for_each_query(
 def _broadcasts(shape: tuple[int, ...], onto: tuple[int, ...]) -> bool:
     n = len(onto) - len(shape)
     return n >= 0 and all(a in (1, b) for a, b in zip(shape, onto[n:], strict=True))
-
-
-def _seen(scores: Variable, is_causal: bool) -> Any:
-    if not is_causal:
-        return None
-    xp = backend_near(scores).xp
-    return xp.tril(xp.ones(scores.shape[-2:], dtype=bool))

@@ -148,7 +148,7 @@ def _conv(
     strides = as_sizes(op, "stride", stride, d)
     dilations = as_sizes(op, "dilation", dilation, d)
     _check(op, d, shape, kernel, shape_of(bias) if bias is not None else None, groups)
-    pads = _padding(op, padding, kernel[2:], strides, dilations)
+    pads = padding_of(op, padding, kernel[2:], strides, dilations)
     _check_fits(op, shape, kernel, pads, dilations)
     return ops.conv(
         x, weight, bias, stride=strides, padding=pads, dilation=dilations, groups=groups
@@ -243,7 +243,8 @@ def _check(
         raise ValueError(f"{op}: bias {list(bias)} must be [{kernel[0]}], one per output channel")
 
 
-def _padding(op: str, padding: Any, kernel: Size, stride: Size, dilation: Size) -> Padding:
+def padding_of(op: str, padding: Any, kernel: Size, stride: Size, dilation: Size) -> Padding:
+    """The widths at both ends of each axis, for a number, one for each axis, or a name."""
     if padding == "valid":
         return ((0, 0),) * len(kernel)
     if padding == "same":

@@ -12,6 +12,7 @@ from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
 
+@on_its_device
 @in_float32
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Variable:
     """x1 · x2 over their norms along `dim`, each at least `eps`; the shapes broadcast.
@@ -33,6 +34,7 @@ def _norm(x: Variable, dim: int, eps: float) -> Variable:
     return ops.where(small, eps, ops.sqrt(ops.where(small, 1, squares)))
 
 
+@on_its_device
 @in_float32
 def normalize(x: Any, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Variable:
     """`x` over its p-norm along `dim`, which counts as at least `eps`."""

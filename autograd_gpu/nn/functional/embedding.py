@@ -7,15 +7,24 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
+from autograd_gpu.ops.layers import check_indices
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.variable import Variable
 
 
-def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Variable:
+@on_its_device
+def embedding(
+    indices: Any,
+    weight: Any,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+) -> Variable:
     """The rows of `weight` [rows, width] at `indices`, integers of any shape.
 
-    The row `padding_idx` gets no gradient.  Raises IndexError for an index outside [0, rows), but
-    not on a GPU, where that would wait: there it wraps around.
+    The row `padding_idx` gets no gradient.  With `max_norm` the rows at `indices` are first scaled,
+    in `weight` itself, so that their `norm_type`-norm is at most that.  Raises IndexError for an
+    index outside [0, rows), but not on a GPU, where that would wait: there it wraps around.
 
     >>> embedding([[2, 0]], [[0.0], [1.0], [2.0]]).tolist()
     [[[2.0], [0.0]]]
@@ -28,7 +37,20 @@ def embedding(indices: Any, weight: Any, padding_idx: int | None = None) -> Vari
         if not -rows <= padding_idx < rows:
             raise IndexError(f"embedding: padding_idx {padding_idx} is outside the {rows} rows")
         padding_idx %= rows
+    if max_norm is not None:
+        _bound(at, weight, max_norm, norm_type)
     return ops.embedding(at, weight, padding_idx)
+
+
+def _bound(at: Any, weight: Any, max_norm: float, norm_type: float) -> None:
+    if not isinstance(weight, Variable) or not weight.is_leaf:
+        raise TypeError("embedding: max_norm changes the weight, which must be a leaf Variable")
+    xp = backend_near(weight).xp
+    check_indices(xp, at, weight.shape[0])
+    rows = weight.value[at]
+    norms = xp.linalg.vector_norm(rows, axis=-1, keepdims=True, ord=norm_type)
+    scale = xp.where(norms > max_norm, max_norm / (norms + 1e-7), 1)
+    weight.writable()[at] = (rows * scale).astype(rows.dtype)
 
 
 @on_its_device
@@ -99,8 +121,10 @@ def embedding_bag(
 
 
 @on_its_device
-def one_hot(indices: Any, num_classes: int) -> Variable:
+def one_hot(indices: Any, num_classes: int = -1) -> Variable:
     """Integers as rows [..., num_classes] of zeros with a one at each index, in the default dtype.
+
+    For -1 there are as many classes as the largest index needs, which waits for the device.
 
     >>> one_hot([0, 2], 3).tolist()
     [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
@@ -109,6 +133,10 @@ def one_hot(indices: Any, num_classes: int) -> Variable:
     if at.dtype.kind not in "iu":
         raise TypeError(f"one_hot: indices are integers, not {at.dtype}")
     backend = backend_near(at)
+    if num_classes == -1 and at.size:
+        num_classes = int(at.max()) + 1
+    if num_classes < 1:
+        raise ValueError(f"one_hot: num_classes={num_classes} must be positive")
     if backend.name == "numpy" and at.size and not 0 <= at.min() <= at.max() < num_classes:
         wrong = at.min() if at.min() < 0 else at.max()
         raise IndexError(f"one_hot: {wrong} is outside [0, {num_classes})")

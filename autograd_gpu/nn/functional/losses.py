@@ -121,6 +121,7 @@ def _soft_cross_entropy(
     return reduced(loss, reduction)
 
 
+@on_its_device
 @in_float32
 def binary_cross_entropy_with_logits(
     logits: Any,
@@ -147,6 +148,7 @@ def binary_cross_entropy_with_logits(
     return reduced(loss if weight is None else loss * operand(weight, logits), reduction)
 
 
+@on_its_device
 @in_float32
 def binary_cross_entropy(
     probabilities: Any, target: Any, weight: Any = None, reduction: str = "mean"
@@ -162,6 +164,7 @@ def binary_cross_entropy(
     return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
 
+@on_its_device
 def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Variable:
     """The mean of (x - target)²; with `weight`, of the same shape, the weighted mean.
 
@@ -175,6 +178,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -
     return ops.squared_error(x, target, reduction)
 
 
+@on_its_device
 @in_float32
 def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -> Variable:
     """The mean of abs(x - target), weighted as in `mse_loss`."""
@@ -183,6 +187,7 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) ->
     return _weighted("l1_loss", ops.abs_(ops.subtract(x, target)), weight, reduction)
 
 
+@on_its_device
 @in_float32
 def huber_loss(
     x: Any, target: Any, reduction: str = "mean", delta: float = 1.0, weight: Any = None
@@ -209,6 +214,7 @@ def smooth_l1_loss(x: Any, target: Any, reduction: str = "mean", beta: float = 1
     return ops.divide(huber_loss(x, target, reduction, beta), beta)
 
 
+@on_its_device
 @in_float32
 def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = False) -> Variable:
     """target · (log(target) - x) for log-probabilities `x`; 0 where `target` is 0.

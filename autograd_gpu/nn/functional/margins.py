@@ -25,6 +25,7 @@ from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
 
 
+@on_its_device
 @in_float32
 def cosine_embedding_loss(
     x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
@@ -51,6 +52,7 @@ def cosine_embedding_loss(
     return reduced(ops.where(target == 1, 1 - cosine, ops.where(target == -1, apart, 0)), reduction)
 
 
+@on_its_device
 @in_float32
 def hinge_embedding_loss(
     x: Any, target: Any, margin: float = 1.0, reduction: str = "mean"
@@ -65,6 +67,7 @@ def hinge_embedding_loss(
     )  # fmt: skip
 
 
+@on_its_device
 @in_float32
 def margin_ranking_loss(
     x1: Any, x2: Any, target: Any, margin: float = 0.0, reduction: str = "mean"
@@ -77,6 +80,7 @@ def margin_ranking_loss(
     )  # fmt: skip
 
 
+@on_its_device
 @in_float32
 def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """log(1 + exp(-target · x)), for targets 1 and -1."""
@@ -159,6 +163,7 @@ def multilabel_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Vari
     return reduced(ops.sum_(ops.where(counted, hinge, 0), axis=(-2, -1)) / classes, reduction)
 
 
+@on_its_device
 @in_float32
 def multilabel_soft_margin_loss(
     x: Any, target: Any, weight: Any = None, reduction: str = "mean"
