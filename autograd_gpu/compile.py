@@ -228,46 +228,52 @@ class _Returned:
         self.reason = seen.reason() if seen is not None else None
         self._given = {id(x): i for i, x in enumerate(given)}
         self._seen = seen
-        self._structure = _mapped(self._taken, result)
+        self.rebuilt = self._builder(result)
+        """The result of another call, of its `outputs` and the arrays that it was `given`."""
 
-    def _taken(self, x: Any) -> _Leaf:
+    def _builder(self, x: Any) -> _Builder:
+        if isinstance(x, dict):
+            items = {key: self._builder(item) for key, item in x.items()}
+            return lambda outputs, given: {
+                key: build(outputs, given) for key, build in items.items()
+            }
+        if isinstance(x, (tuple, list)):
+            return _sequence(type(x), [self._builder(item) for item in x])
         if isinstance(x, Variable):
-            if id(x) in self._given:
-                return _Leaf("given", self._given[id(x)])
-            if x.grad_fn is not None and x.grad_fn.shape is not None:
-                self.reason = (
-                    "it returns a Variable whose graph is still to be run backward; compile the "
-                    "whole step, or return y.detach()"
-                )
-                return _Leaf("same", x)
-            if self._seen is not None and id(x) not in self._seen.new:
-                return _Leaf("same", x)
-            self.arrays.append(x.value)
-            return _Leaf("Variable", len(self.arrays) - 1)
+            return self._variable(x)
         if type(x) in BACKENDS:
-            self.arrays.append(x)
-            return _Leaf("array", len(self.arrays) - 1)
-        return _Leaf("same", x)
+            place = self._place(x)
+            return lambda outputs, given: outputs[place]
+        return lambda outputs, given: x
 
-    def rebuilt(self, outputs: Sequence[Any], given: Sequence[Any]) -> Any:
-        """The result with these arrays."""
+    def _place(self, array: Any) -> int:
+        self.arrays.append(array)
+        return len(self.arrays) - 1
 
-        def leaf(x: _Leaf) -> Any:
-            if x.kind == "same":
-                return x.content
-            if x.kind == "given":
-                return given[x.content]
-            array = outputs[x.content]
-            return make_result(array) if x.kind == "Variable" else array
+    def _variable(self, x: Variable) -> _Builder:
+        place = self._given.get(id(x))
+        if place is not None:
+            return lambda outputs, given: given[place]
+        if x.grad_fn is not None and x.grad_fn.shape is not None:
+            self.reason = (
+                "it returns a Variable whose graph is still to be run backward; compile the "
+                "whole step, or return y.detach()"
+            )
+        elif self._seen is None or id(x) in self._seen.new:
+            place = self._place(x.value)
+            return lambda outputs, given: make_result(outputs[place])
+        return lambda outputs, given: x
 
-        return _mapped(leaf, self._structure)
+
+_Builder = Callable[[Sequence[Any], Sequence[Any]], Any]
 
 
-class _Leaf:
-    """One leaf of what a step returned."""
-
-    def __init__(self, kind: str, content: Any) -> None:
-        self.kind, self.content = kind, content
+def _sequence(kind: Any, parts: list[_Builder]) -> _Builder:
+    if hasattr(kind, "_fields"):  # a named tuple
+        return lambda outputs, given: kind(*[build(outputs, given) for build in parts])
+    if kind is list:
+        return lambda outputs, given: [build(outputs, given) for build in parts]
+    return lambda outputs, given: tuple([build(outputs, given) for build in parts])
 
 
 def _mapped(f: Callable[[Any], Any], tree: Any) -> Any:

@@ -22,6 +22,11 @@ Smaller ones cost more in calls than they gain: 1 million elements took Adam 1.6
 CHUNK = 4 * BLOCK
 """Elements that one thread takes at a time."""
 
+SMALL = 4096
+"""Elements up to which arrays are worked on as they are, without a look at their layout."""
+
+_PLAIN = (np.dtype(np.float32), np.dtype(np.float64))
+
 _scratch = threading.local()
 
 
@@ -42,6 +47,10 @@ def sgd_step(
     `buffer` is None where there is no momentum; on the `first` step it takes the gradient
     undamped.  Half types are computed in float32.
     """
+
+    if buffer is None and not weight_decay and is_small(param, grad):
+        np.subtract(param, np.multiply(grad, lr), param)
+        return
 
     def update(s: Array, t: Array, p: Array, g: Array, b: Array | None = None) -> None:
         if weight_decay:
@@ -117,8 +126,22 @@ def adam_step(
     in_blocks(update, (param, grad, m, v))
 
 
+def is_small(first: Array, *others: Array) -> bool:
+    """Whether the arrays are small, and of one dtype that needs no conversion."""
+    dtype = first.dtype
+    if first.size > SMALL or dtype not in _PLAIN:
+        return False
+    for x in others:
+        if x.dtype is not dtype:
+            return False
+    return True
+
+
 def in_blocks(update: Callable[..., None], arrays: tuple[Array, ...]) -> None:
     """Run `update(scratch, scratch, *blocks)` over `arrays`; it may write to all but the second."""
+    if is_small(*arrays):
+        update(np.empty_like(arrays[0]), np.empty_like(arrays[0]), *arrays)
+        return
     flat = [x.reshape(-1) for x in arrays]  # a copy where an array is not contiguous
     dtype = flat[0].dtype
     if dtype.kind == "c":
