@@ -8,7 +8,8 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.blocks import in_blocks
-from autograd_gpu.optim.optimizer import Group, Optimizer, State, Target, begun
+from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.modes import no_grad
-from autograd_gpu.optim.optimizer import like
+from autograd_gpu.optim.state import like
 from autograd_gpu.placement import beside, copied, place_of
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable

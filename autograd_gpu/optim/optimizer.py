@@ -8,13 +8,13 @@ from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import Array, backend_of
-from autograd_gpu.placement import beside, copied, near, place_of, require_together
+from autograd_gpu.optim.state import State, check_state, copied_state, like, refuse_to_begin
+from autograd_gpu.placement import beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
-State = dict[str, Any]
 
 
 @dataclass(slots=True)
@@ -151,7 +151,7 @@ class Optimizer:
         if x.value.dtype.itemsize != 2:
             return Target(x, grad, state)
         if "master" not in state:
-            _begin("float32 copy")
+            refuse_to_begin("float32 copy")
             with near(x.value):
                 state["master"] = x.value.astype("float32")
         # taken out of the state, so that it has one holder and is written in place
@@ -243,7 +243,7 @@ class Optimizer:
         numbers = {x: i for i, x in enumerate(self.parameters())}
         return {
             "state": {
-                numbers[x]: {key: _copied(value) for key, value in state.items()}
+                numbers[x]: {key: copied_state(value) for key, value in state.items()}
                 for x, state in self.state.items()
             },
             "param_groups": [
@@ -267,7 +267,7 @@ class Optimizer:
                 f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
             )
         params = list(self.parameters())
-        self._check_state(state_dict, params)
+        check_state(type(self).__name__, self.defaults, self.arrays, state_dict, params)
         self._loads += 1
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
@@ -278,64 +278,9 @@ class Optimizer:
             for number, state in state_dict["state"].items()
         }
 
-    def _check_state(self, state_dict: Mapping[str, Any], params: list[Variable]) -> None:
-        name = type(self).__name__
-        for group in state_dict["param_groups"]:
-            unknown = group.keys() - self.defaults.keys() - {"params", "initial_lr"}
-            if unknown:
-                raise ValueError(
-                    f"{name}: the state is of another optimiser, with options {sorted(unknown)}"
-                )
-        for number, state in state_dict["state"].items():
-            if not 0 <= int(number) < len(params):
-                raise ValueError(f"{name}: the state is of a parameter {number}, {len(params)} are")
-            x = params[int(number)]
-            for key, value in state.items():
-                shape = tuple(getattr(value, "shape", ()))
-                if key not in (*self.arrays, "master") and shape:
-                    raise ValueError(
-                        f"{name}: the state is of another optimiser: parameter {number} has an "
-                        f"array {key!r}, and here {' and '.join(map(repr, self.arrays)) or 'none'}"
-                    )
-                if key in self.arrays and shape != x.shape:
-                    raise ValueError(
-                        f"{name}: the state {key!r} of parameter {number} has shape {list(shape)}, "
-                        f"the parameter {list(x.shape)}"
-                    )
-
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
             options = ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
             lines.append(f"  group {i}: {len(group['params'])} parameters, {options}")
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
-
-
-def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
-    """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
-    if name not in state:
-        _begin(name)
-        state[name] = beside(x.value).xp.full_like(x.value, value)
-
-
-def _begin(name: str) -> None:
-    """Refuse to record what each replay would begin anew."""
-    watcher = recorder.get()
-    if watcher is not None and not watcher.one_by_one:
-        raise NotReplayable(f"the optimiser begins the {name} of a parameter")
-
-
-def _copied(value: Any) -> Any:
-    return copied(value) if hasattr(value, "dtype") else value
-
-
-def like(value: Any, parameter: Array) -> Any:
-    """A copy of an array on the backend and device of `parameter`; anything else as it is."""
-    if not hasattr(value, "dtype"):
-        return value
-    source, target = backend_of(value), backend_of(parameter)
-    if source is target:
-        with near(parameter):
-            return value.copy()
-    device = None if target.name == "numpy" else target.device(parameter)
-    return target.from_host(source.to_host(value), device)
