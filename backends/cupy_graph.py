@@ -18,6 +18,7 @@ from typing import Any
 
 import cupy as cp
 
+from autograd_gpu.backends import cupy_philox
 from autograd_gpu.backends.cupy_graph_blas import captured_products, rehearsed_products
 from autograd_gpu.backends.cupy_graph_replay import GraphReplay, Slot
 from autograd_gpu.backends.cupy_live import LiveNumber, LiveNumbers
@@ -44,6 +45,7 @@ class GraphRecorder:
         self._kept: list[Any] = []
         """Memory from outside of the graph that it reads, besides that of slots and arguments."""
         self._allocations = _Allocations()
+        cupy_philox.prepare(cp.cuda.Device().id)
 
     @contextmanager
     def rehearsal(self) -> Iterator[None]:

@@ -24,6 +24,8 @@ class Slot:
     def __init__(self, variable: Any, name: str, static: Array | None, held: Any) -> None:
         if held is not None and not isinstance(held, cp.ndarray):
             raise NotReplayable(f"it uses a Variable with a {type(held).__name__} beside CuPy's")
+        if held is not None and held.data.device_id != cp.cuda.Device().id:
+            raise NotReplayable(f"it uses {held.device}, which is not the current one")
         self.variable, self.name, self.static = variable, name, static
         self.is_read = self.in_place = self.is_bound = False
         self.final: Array | None = None

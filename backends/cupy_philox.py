@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import cupy as cp
@@ -63,6 +64,15 @@ def random_bits(shape: tuple[int, ...], seed: Number, offset: Number = 0) -> Arr
 def random_unit(shape: tuple[int, ...], seed: Number, offset: Number = 0) -> Array:
     """float32 of `shape`, uniform in [0, 1); the same numbers as `philox.random_unit`."""
     return _random_unit(*_key(seed, offset), cp.empty(shape, np.float32))
+
+
+@cache
+def prepare(device: int) -> None:
+    """Load the kernels that take their key from the device, which no eager run does: drivers older
+    than 12.3 load none while a graph is captured."""
+    zero = LiveNumber(cp.zeros((), np.uint64))
+    random_bits((1,), zero, zero)
+    random_unit((1,), zero, zero)
 
 
 def _key(seed: Number, offset: Number) -> tuple[Any, Any]:
