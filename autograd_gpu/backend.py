@@ -59,7 +59,7 @@ class Backend(Protocol):
     - `matmul(a, b)`, NumPy's rules; transposed views are multiplied as they are
     - `scatter_add(g, index, shape)`: zeros of `shape` with `g` added at `index` (anything that
       indexes an array); repeated indices add up, in the same order every time
-    - `masked(x, mask)`: `x` where the mask holds, 0 elsewhere
+    - `masked(x, mask)`: `x` where the mask holds, or numbers in its place are not 0; 0 elsewhere
     - `windows(x, size, stride, dilation)`: a read-only view [..., *out, *size] of the windows over
       the last `len(size)` axes
     - `special.name(...)`: the functions of scipy.special, or a clear ImportError
@@ -136,6 +136,10 @@ class Backend(Protocol):
 
     def memory(self) -> Mapping[str, int]:
         """Bytes in use and reserved by the allocator; empty where there is no pool."""
+        ...
+
+    def advice(self, error: BaseException) -> str | None:
+        """What to do about an error that comes from this library's device or compiler."""
         ...
 
     def index_report(self) -> Any:
@@ -324,6 +328,18 @@ def memory_figures() -> str:
             sizes = ", ".join(f"{size:,} bytes {name}" for name, size in figures.items())
             parts.append(f"{backend.name}'s memory pool: {sizes}")
     return "; ".join(parts)
+
+
+def explain_resources(error: BaseException) -> None:
+    """Note in an error what the memory pools hold, if it is about memory, and what to do."""
+    if isinstance(error, MemoryError):
+        figures = memory_figures()
+        if figures:
+            error.add_note(figures)
+    for backend in _loaded.values():
+        advice = backend.advice(error)
+        if advice is not None and advice not in getattr(error, "__notes__", ()):
+            error.add_note(advice)
 
 
 def find_backend(x: object) -> Backend | None:

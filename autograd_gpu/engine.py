@@ -21,11 +21,11 @@ from autograd_gpu.accumulation import (
     retained,
     take_over,
 )
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, memory_figures
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, explain_resources
 from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
 from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
-from autograd_gpu.placement import Follower, beside
+from autograd_gpu.placement import Follower, backend_beside
 from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
@@ -337,8 +337,7 @@ def _run(
     except BaseException as error:
         if node is not None:
             error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
-        if isinstance(error, MemoryError):
-            error.add_note(memory_figures())
+        explain_resources(error)
         raise
     g = None
     results = retained(kept) if kept else ()
@@ -372,15 +371,15 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
                 f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
                 f"given; only a real scalar has the default 1"
             )
-        seed = beside(value).xp.ones_like(value)
+        seed = backend_beside(value).xp.ones_like(value)
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
-        seed = beside(value).xp.full_like(value, grad)
+        seed = backend_beside(value).xp.full_like(value, grad)
         if value.size != 1:
             raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
         return Variable(seed) if create_graph else seed
     if isinstance(grad, (list, tuple)):
-        grad = beside(value).asarray(grad, value.dtype)
+        grad = backend_beside(value).asarray(grad, value.dtype)
     like = root if create_graph else value
     return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
 

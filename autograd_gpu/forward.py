@@ -22,7 +22,7 @@ from autograd_gpu.backend import NAMESPACES, Array, backend_of
 from autograd_gpu.engine import gradients
 from autograd_gpu.graph import Carrier, Gradient, Node, gradient_edge
 from autograd_gpu.modes import enable_grad, levels, watching
-from autograd_gpu.placement import beside, near
+from autograd_gpu.placement import backend_beside, near
 from autograd_gpu.values import is_differentiable
 from autograd_gpu.variable import Variable
 
@@ -178,7 +178,7 @@ def fitted(t: Gradient, shape: Any, dtype: Any) -> Gradient:
 def _by_two_pulls(node: Node, tangents: Sequence[Gradient], recorded: bool) -> Gradient:
     """The gradients are linear in what arrives at the Node, and what multiplies that is the
     Jacobian: so the gradient of the gradients by what arrives is the product from the right."""
-    xp = beside(_first_of(tangents)).xp
+    xp = backend_beside(_first_of(tangents)).xp
     several = node.shape.__class__ is tuple and node.dtype.__class__ is tuple
     kinds = zip(node.shape, node.dtype, strict=True) if several else [(node.shape, node.dtype)]
     arrived = [

@@ -13,8 +13,8 @@ from autograd_gpu.backend import (
     Namespace,
     backend_mismatch,
     current_backend,
+    explain_resources,
     find_backend,
-    memory_figures,
     same_home,
 )
 from autograd_gpu.callers import describe as describe, public_call
@@ -126,8 +126,7 @@ def explain(
         if type(error) is kind or (kind is TypeError and isinstance(error, TypeError)):
             raise kind(message) from error
     error.add_note(f"raised in {op}({', '.join(parts)})")
-    if isinstance(error, MemoryError):
-        error.add_note(memory_figures())
+    explain_resources(error)
     raise error
 
 

@@ -100,7 +100,7 @@ def copied(x: Array) -> Array:
     return x.copy()
 
 
-def beside(x: Array) -> Backend:
+def backend_beside(x: Array) -> Backend:
     """The backend of the raw array `x`, as seen from its device: new arrays are made there."""
     backend = BACKENDS.get(type(x)) or backend_of(x)
     if backend in SEVERAL_DEVICES:

@@ -80,12 +80,15 @@ def conv_input(
     )  # fmt: skip
     images = xp.reshape(images, (n, outputs, c, k, *size[1:]))
     before, after = padding[0]
-    volume = xp.zeros((n, c, size[0] + before + after, *size[1:]), dtype=images.dtype)
+    # each slice is a sum that has been rounded already; their sum is rounded once
+    is_half = images.dtype.itemsize == 2 and images.dtype.kind in "fV"
+    wide = "float32" if is_half else images.dtype
+    volume = xp.zeros((n, c, size[0] + before + after, *size[1:]), dtype=wide)
     by_depth = xp.permute_dims(volume, (0, 2, 1, 3, 4))
     for i in range(k):
         start = i * dilation[0]
         by_depth[:, start : start + stride[0] * (outputs - 1) + 1 : stride[0]] += images[:, :, :, i]
-    return volume[:, :, before : before + size[0]]
+    return volume[:, :, before : before + size[0]].astype(images.dtype, copy=False)
 
 
 def conv_weight(

@@ -126,6 +126,27 @@ class CupyBackend:
             pool = cp.get_default_memory_pool()
         return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
 
+    def advice(self, error: BaseException) -> str | None:
+        """For memory that is used up, kernels that do not compile, and errors of the device."""
+        if isinstance(error, cp.cuda.memory.OutOfMemoryError):
+            return (
+                "results keep the graph beneath them alive: drop those that are done with, take "
+                "smaller batches, no_grad where nothing is differentiated, or checkpoint()"
+            )
+        if isinstance(error, cp.cuda.compiler.CompileException):
+            return (
+                "CuPy could not compile a kernel: mostly the headers of another CUDA version are "
+                "found first (see cupy.show_config(), unset CUDA_PATH), or the kernel is one of "
+                "your own"
+            )
+        runtime, driver = cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError
+        if isinstance(error, (runtime, driver)):
+            return (
+                "an error on the device shows up at a later call than the one that made it; with "
+                "CUDA_LAUNCH_BLOCKING=1 in the environment it shows up there"
+            )
+        return None
+
     def index_report(self) -> Any:
         """Looks at indices on the device and keeps the first that is out of range."""
         from autograd_gpu.backends.cupy_debug import IndexReport

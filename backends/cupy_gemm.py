@@ -15,6 +15,7 @@ import numpy as np
 from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
+from autograd_gpu.backends.cupy_gemm_batched import gemm_batched_ex, pointers
 from autograd_gpu.backends.cupy_graph_blas import route
 from autograd_gpu.backends.gemm_plan import plan
 
@@ -91,7 +92,11 @@ def _result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None:
     item, out_item = a.itemsize, out.itemsize
-    todo = plan(a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item)
+    has_pointers = route.products is not None or gemm_batched_ex() is not None
+    todo = plan(
+        a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item,
+        has_pointers,
+    )  # fmt: skip
     if any(todo.copies):
         copy_a, copy_b, copy_out = todo.copies
         a = cp.ascontiguousarray(a) if copy_a else a
@@ -111,13 +116,26 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
         raise ValueError(f"matmul: operands live on {a.device}, which is not the current device")
     if route.products is None:
         handle = device.get_cublas_handle()
-        gemm, batched_gemm = cublas.gemmEx, cublas.gemmStridedBatchedEx
+        gemm, strided, batched = cublas.gemmEx, cublas.gemmStridedBatchedEx, gemm_batched_ex()
     else:
-        handle, gemm, batched_gemm = route.products.calls()
+        handle, gemm, strided, batched = route.products.calls()
     kind, out_kind, compute, scalar = _types(a.dtype, out.dtype, _tf32)
     _, alpha_ptr = _host_scalar(alpha, scalar)
     _, beta_ptr = _host_scalar(beta, scalar)
     pa, pb, pc = a.data.ptr, b.data.ptr, out.data.ptr
+    if todo.axes:
+        assert batched is not None  # the plan was told
+        (c,) = todo.calls
+        at = pointers((pa, pb, pc), todo.axes, (item, item, out_item))
+        x, y, z = (at.data.ptr + i * at.strides[0] for i in range(3))
+        if c.swapped:
+            x, y = y, x
+        batched(
+            handle, c.transa, c.transb, c.m, c.n, c.k,
+            alpha_ptr, x, kind, c.lda, y, kind, c.ldb,
+            beta_ptr, z, out_kind, c.ldc, c.count, compute, _GEMM_DEFAULT,
+        )  # fmt: skip
+        return
     for c in todo.calls:
         at_a, at_b, at_c = c.offsets
         x, y = pa + at_a * item, pb + at_b * item
@@ -131,7 +149,7 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
                 beta_ptr, z, out_kind, c.ldc, compute, _GEMM_DEFAULT,
             )  # fmt: skip
         else:
-            batched_gemm(
+            strided(
                 handle, c.transa, c.transb, c.m, c.n, c.k,
                 alpha_ptr, x, kind, c.lda, c.stridea, y, kind, c.ldb, c.strideb,
                 beta_ptr, z, out_kind, c.ldc, c.stridec, c.count, compute, _GEMM_DEFAULT,

@@ -18,8 +18,8 @@ from autograd_gpu.recorder import NotReplayable
 
 Array = Any
 
-Calls = tuple[int, Callable[..., None], Callable[..., None]]
-"""A handle, cublasGemmEx and cublasGemmStridedBatchedEx."""
+Calls = tuple[int, Callable[..., None], Callable[..., None], Callable[..., None]]
+"""A handle, cublasGemmEx, cublasGemmStridedBatchedEx and cublasGemmBatchedEx."""
 
 # What cuBLAS's manual recommends for compute capability 9 and above, and below.
 _WORKSPACE, _SMALL_WORKSPACE = 32 << 20, 4 << 20
@@ -59,7 +59,7 @@ class Products:
             cublas.set_stream(handle, stream)  # forgets the workspace, so this comes first
             cublas.set_workspace(handle, self.workspace.data.ptr, self.workspace.nbytes)
             self._stream = stream
-        return handle, cublas.gemm_ex, cublas.gemm_strided_batched_ex
+        return handle, cublas.gemm_ex, cublas.gemm_strided_batched_ex, cublas.gemm_batched_ex
 
 
 route = _Route()

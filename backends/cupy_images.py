@@ -11,8 +11,9 @@ from math import prod
 from typing import Any
 
 import cupy as cp
+import numpy as np
 
-from autograd_gpu.backends import convolution, pooling
+from autograd_gpu.backends import convolution, cupy_cudnn_ops, pooling
 
 Array = Any
 Pair = tuple[int, int]
@@ -97,11 +98,12 @@ _KERNELS = {
         column_ = within ? T(images[(image * h + row) * w + column]) : T(0);
         """,
     ),
+    # columns of half types come in float32, so that they are added up as they are
     "fold": (
-        "raw T columns",
+        "raw C columns",
         "T pixel",
         f"""
-        {_WIDEN}{_PIXEL}
+        {_PIXEL}
         C sum = C(0);
         {_EACH_WINDOW}
             sum += C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]);
@@ -231,10 +233,13 @@ def conv2d(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d`: one launch unfolds, one product follows."""
+    """As `convolution.conv2d`: by cuDNN, or one launch unfolds, one product follows."""
     (n, c), image, (o, _, *kernel_size) = x.shape[:2], x.shape[2:], weight.shape
     size: Pair = (kernel_size[0], kernel_size[1])
     out = _extent(image, size, stride, dilation, padding)
+    y = cupy_cudnn_ops.conv2d(x, weight, stride=stride, padding=padding, dilation=dilation, out=out)
+    if y is not NotImplemented:
+        return _with_bias(y, bias)
     x = cp.ascontiguousarray(x)
     columns = x
     if not _is_plain(size, stride, padding):
@@ -242,9 +247,13 @@ def conv2d(
         _run("unfold", columns, x, sizes=_sizes(image, out, size, stride, dilation, padding))
     columns = columns.reshape(n, groups, c // groups * prod(size), prod(out))
     y = _matmul(weight.reshape(groups, o // groups, -1), columns).reshape(n, o, *out)
+    return _with_bias(y, bias)
+
+
+def _with_bias(y: Array, bias: Array | None) -> Array:
     if bias is None:
         return y
-    bias = bias.reshape(o, 1, 1)
+    bias = bias.reshape(-1, 1, 1)
     return cp.add(y, bias, y) if bias.dtype == y.dtype else y + bias
 
 
@@ -258,16 +267,25 @@ def conv2d_input(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d_input`: one product, and one launch folds."""
+    """As `convolution.conv2d_input`: by cuDNN, or one product, and one launch folds."""
+    x = cupy_cudnn_ops.conv2d_input(
+        g, weight, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    if x is not NotImplemented:
+        return x
     n, o, *extent = g.shape
     out: Pair = (extent[0], extent[1])
     window: Pair = weight.shape[2:]
     c = weight.shape[1] * groups
     kernels = weight.reshape(groups, o // groups, -1).swapaxes(1, 2)
-    columns = _matmul(kernels, g.reshape(n, groups, o // groups, prod(out)))
+    results = g.reshape(n, groups, o // groups, prod(out))
     if _is_plain(window, stride, padding) and out == tuple(size):
-        return columns.reshape(n, c, *size)
-    x = cp.empty((n, c, *size), columns.dtype)
+        return _matmul(kernels, results).reshape(n, c, *size)
+    dtype = np.result_type(g.dtype, weight.dtype)
+    wide = np.float32 if dtype.itemsize == 2 else dtype
+    columns = cp.empty((n, groups, kernels.shape[1], prod(out)), wide)
+    _matmul(kernels, results, columns)
+    x = cp.empty((n, c, *size), dtype)
     return _run("fold", x, columns, sizes=_sizes(size, out, window, stride, dilation, padding))
 
 
@@ -281,7 +299,12 @@ def conv2d_weight(
     dilation: Pair,
     groups: int,
 ) -> Array:
-    """As `convolution.conv2d_weight`: one product over images and positions."""
+    """As `convolution.conv2d_weight`: by cuDNN, or one product over images and positions."""
+    weight = cupy_cudnn_ops.conv2d_weight(
+        x, g, size=size, stride=stride, padding=padding, dilation=dilation, groups=groups
+    )
+    if weight is not NotImplemented:
+        return weight
     (n, c), image, o = x.shape[:2], x.shape[2:], g.shape[1]
     out: Pair = g.shape[2:]
     rows = c // groups * prod(size)
@@ -293,10 +316,10 @@ def conv2d_weight(
     return _matmul(results, columns).reshape(o, c // groups, *size)
 
 
-def _matmul(a: Array, b: Array) -> Array:
+def _matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     from autograd_gpu.backends.cupy_gemm import matmul
 
-    return matmul(a, b)
+    return matmul(a, b, out)
 
 
 # --- pooling -------------------------------------------------------------------------------------

@@ -18,9 +18,11 @@ from autograd_gpu.backends import (
     convolution_nd,
     cupy_activations,
     cupy_batch_norm,
+    cupy_cudnn_ops,
     cupy_gemm,
     cupy_images,
     cupy_philox,
+    cupy_reductions,
     cupy_rows,
     cupy_scatter,
 )
@@ -39,6 +41,8 @@ def namespace() -> ModuleType:
     vars(xp).update(
         asarray=asarray,
         assign=partial(assign_last, cp),
+        attended=cupy_cudnn_ops.attended,
+        attention_gradients=cupy_cudnn_ops.attention_gradients,
         batch_norm_gradients=cupy_batch_norm.batch_norm_gradients,
         channel_statistics=cupy_batch_norm.channel_statistics,
         channels_normalised=cupy_batch_norm.channels_normalised,
@@ -69,6 +73,7 @@ def namespace() -> ModuleType:
         windows=windows,
     )
     vars(xp).update(cupy_activations.bound())
+    vars(xp).update(cupy_reductions.bound(xp))
     vars(xp).update(cupy_images.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
@@ -190,9 +195,14 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     return cp.cumsum(x, axis, dtype)
 
 
+_masked = cp.ElementwiseKernel(
+    "T x, M mask", "T y", "y = mask != M(0) ? x : T(0)", "autograd_gpu_masked"
+)
+
+
 def masked(x: Array, mask: Array) -> Array:
     """`x` where the mask holds, 0 elsewhere, also where `x` is infinite or NaN."""
-    return where(mask, x, 0)
+    return _masked(x, mask)
 
 
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Array:

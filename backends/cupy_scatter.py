@@ -1,4 +1,4 @@
-"""scatter_add and assignment for CuPy: sorted ids and segment sums instead of atomics."""
+"""scatter_add for CuPy: sorted ids and segment sums, or atomics where the order may be any."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
+from autograd_gpu.backends import cupy_settings
 from autograd_gpu.backends.indexing import Selection, is_basic, select
 from autograd_gpu.recorder import recorder
 
 Array = Any
 
-# CUDA's atomics add floats in no fixed order, and CuPy 14.2's know neither bfloat16 nor complex.
-# Here the ids are sorted, each thread sums the runs of equal ids within CHUNK of them, and what
-# runs across a chunk's border is left to the next, 16 times smaller, pass.
+# CUDA's atomics add floats in no fixed order, and know neither half types nor complex numbers well.
+# Where sums are to be the same every time, and for those types, the ids are sorted, each thread
+# sums the runs of equal ids within CHUNK of them, and what runs across a chunk's border is left to
+# the next, 16 times smaller, pass.
 CHUNK = 32
 
 # The modulo is what CuPy's gather does with an index out of range: it never leaves the array.
@@ -69,8 +71,17 @@ _sum_runs = cp.ElementwiseKernel(
 )
 
 
+_add_rows = cp.ElementwiseKernel(
+    "raw I ids, raw T rows, int64 width",
+    "raw T out",
+    "atomicAdd(&out[(long long)ids[i / width] * width + i % width], T(rows[i]))",
+    "autograd_gpu_add_rows",
+)
+
+
 def scatter_add(g: Array, index: Any, shape: tuple[int, ...]) -> Array:
-    """Zeros of `shape` with `g` added at `index`; repeated indices add up, in a fixed order.
+    """Zeros of `shape` with `g` added at `index`; repeated indices add up, in a fixed order unless
+    `cupy_settings.deterministic` is off.
 
     `g` has the shape of `zeros[index]`, the result the dtype of `g`.  Half types are summed in
     float32.  Waits for nothing unless `index` holds a mask beside other arrays, a mask that is not
@@ -189,6 +200,9 @@ def _order(ids: Array) -> Array:
 
 def _sum_rows(ids: Array, g: Array, width: int, out: Array) -> None:
     """`out[i]` = the sum of the rows of `g` [n, width] whose id is i; `out` holds zeros."""
+    if not cupy_settings.deterministic and g.dtype.char in "fd":
+        _add_rows(ids, g, width, out, size=g.size)
+        return
     order = _order(ids)
     ids = ids[order]
     rows, ordered = g, True

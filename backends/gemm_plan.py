@@ -21,11 +21,18 @@ from math import prod
 
 Ints = tuple[int, ...]
 
+Axis = tuple[int, int, int, int]
+"""A batch axis: its size, and the strides of A, B and C along it."""
+
 OP_N, OP_T = 0, 1
 
 # What a further call and a copied byte cost on the device, in microseconds; good to a factor of 2.
 _CALL_COST = 4.0
 _BYTE_COST = 1e-6
+
+# From so many calls on, one with an array of pointers takes their place, for up to so many axes.
+_MANY_CALLS = 4
+MOST_AXES = 4
 
 _INT_MAX = 2**31 - 1
 
@@ -56,17 +63,21 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Calls that compute C, or, where there are none, whether A, B, C must be copied first."""
+    """Calls that compute C, or, where there are none, whether A, B, C must be copied first.
+
+    With `axes` there is one call, for a batch whose matrices are at each index into these axes.
+    """
 
     calls: tuple[Call, ...]
     copies: tuple[bool, bool, bool] = (False, False, False)
+    axes: tuple[Axis, ...] = ()
 
 
 @dataclass(slots=True)
 class _Axes:
     """The batch axes that are left, outermost first, each (size, stride of A, of B, of C)."""
 
-    axes: list[tuple[int, int, int, int]]
+    axes: list[Axis]
     m: int
     n: int
     rows: list[int]  # strides of A and C along m
@@ -83,12 +94,14 @@ def plan(
     c_strides: Ints,
     width: int = 1,
     c_width: int = 1,
+    pointers: bool = False,
 ) -> Plan:
     """The gemm calls for C [*batch, m, n] = A [*, m, k] B [*, k, n]; `strides` are in bytes.
 
     `width` is the item size of A and B, `c_width` that of C.  The batch axes of A and B broadcast
     to those of C.  Returns a plan without calls where C or k is empty, and one that asks for copies
-    where an operand cannot be given to cuBLAS as it is.  ValueError where shapes do not match.
+    where an operand cannot be given to cuBLAS as it is.  `pointers` allows batches given by arrays
+    of pointers.  ValueError where shapes do not match.
     """
     (m, k), n, batch = a_shape[-2:], b_shape[-1], c_shape[:-2]
     if b_shape[-2] != k or c_shape[-2:] != (m, n):
@@ -118,15 +131,20 @@ def plan(
             (c_shape, c_strides, c_width),
         )
     ]
-    copies = _worth_copying(left.axes, (m * k, k * n, m * n), width, dense)
-    if any(copies):
-        return Plan((), copies)
+    by_pointers = pointers and _is_for_pointers(left.axes)
+    if not by_pointers:
+        copies = _worth_copying(left.axes, (m * k, k * n, m * n), width, dense)
+        if any(copies):
+            return Plan((), copies)
     a = _layout(left.m, k, left.rows[0], a_column)
     b = _layout(k, left.n, b_row, left.columns[0])
     c_row = left.rows[1] if left.m != m else c_row
     c_column = left.columns[1] if left.n != n else c_column
     c = _layout(left.m, left.n, c_row, c_column)
     assert a is not None and b is not None and c is not None  # noqa: PT018 - for the type checker
+    if by_pointers:
+        axes, left.axes = left.axes, [(prod(axis[0] for axis in left.axes), 0, 0, 0)]
+        return Plan(_calls(left, k, a, b, c), axes=tuple(axes))
     return Plan(_calls(left, k, a, b, c))
 
 
@@ -152,9 +170,9 @@ def _layout(rows: int, columns: int, row: int, column: int) -> tuple[bool, int] 
     return None
 
 
-def _merge(axes: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+def _merge(axes: list[Axis]) -> list[Axis]:
     """Neighbouring axes made one where every operand has one stride for both."""
-    out: list[tuple[int, int, int, int]] = []
+    out: list[Axis] = []
     for axis in reversed(axes):
         if out:
             size, *inner = out[-1]
@@ -203,8 +221,16 @@ def _is_dense(shape: Ints, strides: Ints, width: int) -> bool:
     return True
 
 
+def _is_for_pointers(axes: list[Axis]) -> bool:
+    """Whether the batch takes many calls, one for each index into all axes but the longest."""
+    if not 2 <= len(axes) <= MOST_AXES:
+        return False
+    sizes = [axis[0] for axis in axes]
+    return _MANY_CALLS * max(sizes) <= prod(sizes) <= _INT_MAX
+
+
 def _worth_copying(
-    axes: list[tuple[int, int, int, int]], sizes: Ints, width: int, dense: list[bool]
+    axes: list[Axis], sizes: Ints, width: int, dense: list[bool]
 ) -> tuple[bool, bool, bool]:
     """Which operands to copy because their batch axes have no common stride and calls cost more."""
     if len(axes) < 2:

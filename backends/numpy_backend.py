@@ -214,6 +214,10 @@ class NumpyBackend:
         """Empty: NumPy has no pool."""
         return {}
 
+    def advice(self, error: BaseException) -> str | None:
+        """NumPy has neither a device nor a compiler."""
+        return None
+
     def index_report(self) -> None:
         """NumPy raises IndexError by itself."""
 

@@ -23,13 +23,27 @@ CHUNK = 4 * BLOCK
 SMALL = 4096
 
 
-def sum_(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def sum_(
+    x: Any,
+    *,
+    axis: Axis = None,
+    dtype: Any = None,
+    keepdims: bool = False,
+    initial: Any = 0,
+    where: Any = True,
+) -> Any:
     """np.sum without its two Python calls."""
-    return x.sum(axis, dtype, None, keepdims)
+    if where is True:
+        return x.sum(axis, dtype, None, keepdims, initial)
+    return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
 
-def mean(x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False) -> Any:
+def mean(
+    x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
+) -> Any:
     """np.mean; the sum over the number of elements."""
+    if where is not True:
+        return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
     if dtype is None and x.dtype.kind == "f" and x.dtype.itemsize > 2:
         total = x.sum(axis, None, None, keepdims)
         if total.size:
@@ -109,6 +123,8 @@ def masked(x: Array, mask: Array) -> Array:
     if bits is None:
         zero = _ZERO.get(x.dtype.char)  # a Python number takes 0.35 us longer
         return np.where(mask, x, 0 if zero is None else zero)
+    if mask.dtype.char != "?":
+        mask = mask != 0
     y = np.empty_like(x)
     raw = y.view(bits)
     raw[...] = mask.view(np.int8)

@@ -126,6 +126,7 @@ def test_out_of_memory_in_an_op_on_cupy(cp, small_pool):
     assert "raised in concat(" in notes
     assert "float32[100000]" in notes
     assert "cupy's memory pool: 400,384 bytes used" in notes
+    assert "smaller batches" in notes
     del caught
     y = x + 1.0  # the device is usable
     assert float(y[0].item()) == 2
@@ -260,6 +261,43 @@ def test_a_wheel_for_another_cuda_on_cupy(cp, monkeypatch):
         module.create()
 
 
+def test_a_missing_library_of_cuda_on_cupy(cp, monkeypatch):
+    module = sys.modules["autograd_gpu.backends.cupy_backend"]
+
+    def without_cublas():
+        raise ImportError("libcublas.so.12: cannot open shared object file")
+
+    monkeypatch.setattr(module, "CupyBackend", without_cublas)
+    with pytest.raises(BackendError, match=r"(?s)libcublas.so.12.*pip install autograd_gpu\[cuda"):
+        module.create()
+
+
+def test_no_device_is_left_visible_on_cupy(cp):
+    from cupy_on_cpu import devices, is_started
+
+    if not is_started():
+        pytest.skip("how many devices there are is the emulation's to choose")
+    module = sys.modules["autograd_gpu.backends.cupy_backend"]
+    with devices(0), pytest.raises(BackendError, match="sees no device; check CUDA_VISIBLE"):
+        module.create()
+
+
+def test_an_error_of_the_device_says_where_to_look_on_cupy(cp, monkeypatch):
+    def illegal_address(self, *args, **kwargs):
+        raise cp.cuda.runtime.CUDARuntimeError(700)
+
+    x = leaf(cp, 3)
+    y = ag.exp(x).sum()
+    monkeypatch.setattr(load_backend("cupy").xp, "exp", illegal_address)
+    with pytest.raises(cp.cuda.runtime.CUDARuntimeError) as caught:
+        ag.exp(x)
+    notes = "\n".join(caught.value.__notes__)
+    assert "raised in exp(x: float32[3])" in notes
+    assert "CUDA_LAUNCH_BLOCKING=1" in notes
+    monkeypatch.undo()
+    y.backward()
+
+
 def test_a_kernel_that_does_not_compile_on_cupy(cp):
     from autograd_gpu.backends import cupy_activations
 
@@ -273,4 +311,5 @@ def test_a_kernel_that_does_not_compile_on_cupy(cp):
         xp.silu_value = good
     assert "raised in silu(x: float32[3])" in caught.value.__notes__
     assert "nonsense" in str(caught.value)
+    assert "CUDA_PATH" in "".join(caught.value.__notes__)
     assert ag.silu(leaf(cp, 3)).shape == (3,)

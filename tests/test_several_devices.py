@@ -278,6 +278,8 @@ NETWORKS = {
     "einsum": lambda x: ag.einsum("ijkk->ijk", x),
     "linspace": lambda x: ag.linspace(x[0, 0, 0, 0], x[0, 0, 0, 1], 5),
     "put_along_axis": lambda x: ag.take_along_axis(x[0, 0], labels(x, 1, 0, 2, 1)[:, None], axis=1),
+    "interp": lambda x: ag.interp(x, [0.0, 5.0], [0.0, 1.0]),
+    "jvp": lambda x: x * ag.jvp(ag.exp, (x.value,), (x.value,))[1],
     "jacobian": lambda x: ag.Variable(ag.jacobian(lambda v: v * v)(x.value[0, 0])) + x[0, 0],
     "huber_loss": lambda x: F.huber_loss(x, ag.zeros_like(x)),
     "kl_div": lambda x: F.kl_div(ag.log_softmax(x), ag.softmax(x)),

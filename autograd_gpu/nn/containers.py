@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from autograd_gpu.nn.module import Module, Parameter
+from autograd_gpu.nn.state import check_name
 
 
 class Sequential(Module):
@@ -103,7 +104,7 @@ class ModuleDict(Module):
 
     def __setitem__(self, name: str, module: Module) -> None:
         _check(self, module)
-        self._modules[name] = module
+        self.add_module(name, module)
 
     def __delitem__(self, name: str) -> None:
         del self._modules[name]
@@ -168,6 +169,7 @@ class ParameterDict(Module):
         return self._parameters[name]
 
     def __setitem__(self, name: str, x: Any) -> None:
+        check_name(name)
         self._parameters[name] = x if isinstance(x, Parameter) else Parameter(x)
 
     def __delitem__(self, name: str) -> None:

@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import backend_of, load_backend
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.random import Generator, default_generator
 from autograd_gpu.variable import Variable
 
@@ -74,7 +74,7 @@ def trunc_normal_(
 
 def constant_(x: Variable, value: float) -> Variable:
     """`value` everywhere."""
-    x.value = beside(x.value).xp.full_like(x.value, value)
+    x.value = backend_beside(x.value).xp.full_like(x.value, value)
     return x
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu.nn.parameter import Parameter as Parameter
-from autograd_gpu.nn.state import array_of, join, load_state, moved, named_state
+from autograd_gpu.nn.state import array_of, check_name, join, load_state, moved, named_state
 from autograd_gpu.placement import copied
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import RemovableHandle, Variable
@@ -193,6 +193,7 @@ class Module:
 
     def add_module(self, name: str, module: Module | None) -> None:
         """Add a module under a name, or None to say that there is none of that name."""
+        check_name(name)
         self._modules[name] = module
 
     def apply(self: M, function: Callable[[Module], Any]) -> M:

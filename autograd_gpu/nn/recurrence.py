@@ -6,13 +6,13 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.nn.utils.rnn import PackedSequence
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
 
 def zeros_like_states(like: Variable, *shape: int) -> Variable:
     """Zeros of that shape beside `like` and in its dtype."""
-    return Variable(beside(like.value).xp.zeros(shape, dtype=like.dtype))
+    return Variable(backend_beside(like.value).xp.zeros(shape, dtype=like.dtype))
 
 
 def run_layer(

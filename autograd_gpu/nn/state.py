@@ -19,6 +19,12 @@ def join(path: str, name: str) -> str:
     return f"{path}.{name}" if path else name
 
 
+def check_name(name: str) -> None:
+    """ValueError for a name that would make paths ambiguous."""
+    if not name or "." in name:
+        raise ValueError(f"a name is not empty and has no dot, unlike {name!r}")
+
+
 def array_of(x: Any) -> Any:
     """The array of a parameter or buffer."""
     return x.value if isinstance(x, Variable) else x

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Backend, Namespace
+from autograd_gpu.backend import Backend, Namespace
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
 
@@ -14,13 +15,13 @@ def variable(x: Any) -> Variable:
 
 
 def backend_of_value(x: Variable) -> Backend:
-    """The backend of the value of `x`."""
-    return BACKENDS[x.value.__class__]
+    """The backend of the value of `x`, making arrays on its device."""
+    return backend_beside(x.value)
 
 
 def namespace_of(x: Variable) -> Namespace:
     """The namespace of raw arrays beside `x`."""
-    return BACKENDS[x.value.__class__].xp
+    return backend_beside(x.value).xp
 
 
 def beside(x: Variable, other: Any) -> Variable:

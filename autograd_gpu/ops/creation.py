@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from typing import Any
 
-from autograd_gpu import ops, placement
+from autograd_gpu import ops
 from autograd_gpu.backend import (
     Array,
     Backend,
@@ -21,7 +21,7 @@ from autograd_gpu.backend import (
 )
 from autograd_gpu.ops.arguments import beside
 from autograd_gpu.ops.casts import placed
-from autograd_gpu.placement import copied, on_its_device
+from autograd_gpu.placement import backend_beside, copied, on_its_device
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import as_value, get_default_dtype
 from autograd_gpu.variable import Variable
@@ -96,7 +96,7 @@ def _like(name: str, x: Any, dtype: Any, device: Any, *fill: Any) -> Variable:
     value = x.value if isinstance(x, Variable) else as_value(x)
     backend = backend_of(value)
     if device is None:
-        return Variable(getattr(placement.beside(value).xp, name)(value, *fill, dtype=dtype))
+        return Variable(getattr(backend_beside(value).xp, name)(value, *fill, dtype=dtype))
     chosen, device = _at(device, backend)
     with device or nullcontext():
         if chosen is not backend or device is not None:

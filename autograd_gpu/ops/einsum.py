@@ -15,7 +15,7 @@ from typing import Any
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.indexing import getitem_
 from autograd_gpu.ops.shape import broadcast_to, permute_dims, reshape
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -278,7 +278,7 @@ def _sizes(terms: Sequence[str], shapes: Sequence[tuple[int, ...]]) -> dict[str,
 
 def _diagonal(x: Variable, term: str) -> Variable:
     """The elements at which axes with one label have one index, this axis once."""
-    xp = beside(x.value).xp
+    xp = backend_beside(x.value).xp
     labels = "".join(dict.fromkeys(term))
     shape = x.value.shape
     index: list[Any] = []

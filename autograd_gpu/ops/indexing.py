@@ -21,7 +21,7 @@ from autograd_gpu.backend import (
     same_home,
 )
 from autograd_gpu.ops.debug import active, check_index
-from autograd_gpu.placement import beside, require_together
+from autograd_gpu.placement import backend_beside, require_together
 from autograd_gpu.primitive import primitive
 from autograd_gpu.values import DIFFERENTIABLE
 from autograd_gpu.variable import Variable
@@ -76,7 +76,7 @@ def _has_variables(entry: Any) -> bool:
 
 def own_backend(x: Any) -> Any:
     value = x.value if isinstance(x, Variable) else x
-    return beside(value) if find_backend(value) is not None else current_backend()
+    return backend_beside(value) if find_backend(value) is not None else current_backend()
 
 
 def is_basic(index: Any) -> bool:

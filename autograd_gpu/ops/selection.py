@@ -31,6 +31,8 @@ def where(xp: Namespace, condition: Array, a: Array, b: Array) -> Array:
 def masked(xp: Namespace, x: Array, mask: Array) -> Array:
     """x where the mask holds, 0 elsewhere, also where x is infinite; `where` with a fast path.
 
+    A mask of numbers holds where it is not 0.
+
     >>> masked(Variable([1.0, float("inf")]), np.array([True, False]))
     Variable(array([1., 0.], dtype=float32))
     """

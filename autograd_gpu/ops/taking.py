@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu import placement
 from autograd_gpu.backend import (
     Array,
     Namespace,
@@ -16,6 +15,7 @@ from autograd_gpu.ops.indexing import (
     own_backend,
     set_at,
 )
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -86,7 +86,7 @@ def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
     if not -ndim <= axis < ndim:
         raise IndexError(f"{op}: axis {axis} is out of range for {ndim} axes")
     axis %= ndim
-    xp = placement.beside(x.value).xp
+    xp = backend_beside(x.value).xp
     return tuple(
         [
             indices if i == axis else xp.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1))

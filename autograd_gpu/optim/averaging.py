@@ -9,7 +9,7 @@ from typing import Any
 from autograd_gpu.backend import Array
 from autograd_gpu.modes import no_grad
 from autograd_gpu.optim.state import like
-from autograd_gpu.placement import beside, copied, place_of
+from autograd_gpu.placement import backend_beside, copied, place_of
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
@@ -46,7 +46,7 @@ class _Average:
         for x, average in zip(self.params, self.averages, strict=True):
             pairs.setdefault(place_of(average), []).append((average, x.value))
         for some in pairs.values():
-            beside(some[0][0]).steps("average", some, lambda: {"decay": decay()})
+            backend_beside(some[0][0]).steps("average", some, lambda: {"decay": decay()})
 
     @contextmanager
     def applied(self) -> Iterator[None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.placement import beside, near
+from autograd_gpu.placement import backend_beside, near
 from autograd_gpu.variable import Variable
 
 
@@ -98,4 +98,4 @@ def clip_grad_value_(params: Iterable[Variable] | Variable, clip_value: float) -
     variables = [params] if isinstance(params, Variable) else list(params)
     for x in variables:
         if x.grad is not None:
-            x.grad = beside(x.grad).xp.clip(x.grad, -clip_value, clip_value)
+            x.grad = backend_beside(x.grad).xp.clip(x.grad, -clip_value, clip_value)

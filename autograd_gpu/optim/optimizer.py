@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.optim.state import State, check_state, copied_state, like, refuse_to_begin
-from autograd_gpu.placement import beside, near, place_of, require_together
+from autograd_gpu.placement import backend_beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
@@ -106,7 +106,7 @@ class Optimizer:
             if set_to_none or x.grad is None:
                 x.grad = None
             else:
-                x.grad = beside(x.grad).xp.zeros_like(x.grad)
+                x.grad = backend_beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.
@@ -224,7 +224,7 @@ class Optimizer:
         for t in targets:
             alike.setdefault((place_of(t.grad), by(t.state)), []).append(t)
         for some in alike.values():
-            beside(some[0].grad).steps(
+            backend_beside(some[0].grad).steps(
                 name,
                 [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
                 partial(options, [t.state for t in some]),

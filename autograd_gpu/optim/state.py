@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
-from autograd_gpu.placement import beside, copied, near
+from autograd_gpu.placement import backend_beside, copied, near
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
@@ -17,7 +17,7 @@ def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
     """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
     if name not in state:
         refuse_to_begin(name)
-        state[name] = beside(x.value).xp.full_like(x.value, value)
+        state[name] = backend_beside(x.value).xp.full_like(x.value, value)
 
 
 def refuse_to_begin(name: str) -> None:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.transforms.run import Run
 
 
@@ -82,7 +82,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) ->
         outputs = run.outputs()
         if any(y.dtype.kind == "c" for y in outputs):
             raise TypeError(f"elementwise_grad: {run.name} returned a complex array; use vjp")
-        ones = [beside(y.value).xp.ones_like(y.value) for y in outputs]
+        ones = [backend_beside(y.value).xp.ones_like(y.value) for y in outputs]
         grads = run.pull(outputs, ones, create_graph=run.connected)
         return run.as_arguments(run.closed(grads))
 

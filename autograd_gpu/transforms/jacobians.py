@@ -14,7 +14,7 @@ from autograd_gpu.engine import gradients
 from autograd_gpu.forward import push
 from autograd_gpu.graph import gradient_edge
 from autograd_gpu.modes import watching
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.transforms.derivatives import grad
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
 from autograd_gpu.transforms.tree import tree_like, zeros_like
@@ -135,7 +135,7 @@ def _pushed(run: Run, ys: list[Variable], x: Variable, value: complex) -> list[V
 
 
 def _zeros(y: Variable, x: Variable) -> Variable:
-    xp = beside(x.value).xp
+    xp = backend_beside(x.value).xp
     return Variable(xp.zeros(y.shape + x.shape, dtype=xp.result_type(x.dtype, y.dtype)))
 
 
@@ -153,7 +153,7 @@ def unit_batches(
 ) -> Iterator[Any]:
     """Arrays like `like` with `value` at one element and 0 elsewhere, for every element: in batches
     whose arrays, of `sizes` for each element, are not too large; or one by one."""
-    xp = beside(like.value).xp
+    xp = backend_beside(like.value).xp
     n = like.size
     step = 1 if one_by_one else max(1, LARGEST // max(sizes))
     for start in range(0, n, step):

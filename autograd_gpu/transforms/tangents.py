@@ -9,6 +9,7 @@ from autograd_gpu.backend import BACKENDS, backend_mismatch
 from autograd_gpu.forward import Level
 from autograd_gpu.graph import Carrier, gradient_edge, make_result
 from autograd_gpu.modes import enable_grad, levels, recording
+from autograd_gpu.placement import copied
 from autograd_gpu.transforms.run import require_differentiable, seed
 from autograd_gpu.transforms.tree import raw, tree_leaves, tree_map, zeros_like
 from autograd_gpu.variable import Variable
@@ -79,7 +80,7 @@ class ForwardRun:
                 if self.recording and v.requires_grad:
                     return v
                 v = v.value
-            v = v.copy()  # nobody else's, whatever ops make of tangents
+            v = copied(v)  # nobody else's, whatever ops make of tangents
             return Variable(v) if self.has_variables else v
 
         return tree_map(tangent, self.y)

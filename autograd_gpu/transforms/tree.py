@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
 
@@ -45,7 +45,7 @@ def raw(x: Any) -> Any:
 
 def zeros_like(x: Variable) -> Array:
     """A raw array of zeros."""
-    return beside(x.value).xp.zeros_like(x.value)
+    return backend_beside(x.value).xp.zeros_like(x.value)
 
 
 class Alias(FunctionNode):

@@ -49,6 +49,18 @@ def test_counting_notices_a_wait(cupy_backend, counting):
     assert (c.to_host, c.waits > 0) == (1, True)
 
 
+def test_the_gradient_of_relu_is_one_launch(cupy_backend, counting):
+    import autograd_gpu as ag
+
+    x = ag.Variable(cupy_backend.from_host(np.array([-1, 0, 2], "f4")), requires_grad=True)
+    g = cupy_backend.from_host(np.array([np.inf, np.nan, 5], "f4"))
+    y = ag.relu(x)
+    with counting() as c:
+        y.backward(g)
+    assert (c.kernels, c.allocations) == (["autograd_gpu_masked"], 1)
+    assert x.grad.tolist() == [0, 0, 5]
+
+
 def test_steps_are_one_launch(cupy_backend, counting):
     p, g, m, v = (cupy_backend.from_host(np.ones(9, "f4")) for _ in range(4))
     with counting() as c:

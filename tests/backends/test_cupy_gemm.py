@@ -1,5 +1,7 @@
 """matmul on CuPy arrays: values against NumPy, and the cuBLAS calls that it makes."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -180,6 +182,103 @@ def test_half_products_of_several_calls_into_float32(cp, gemm, counting):
     assert (len(c.blas), c.launches) == (2, 0)
     q, k = q.astype("f4").transpose(0, 2, 1, 3), k.astype("f4").transpose(0, 2, 3, 1)
     np.testing.assert_array_equal(out.get(), q @ k)
+
+
+HEADS = {
+    "scores": lambda q, k: (q, k.swapaxes(-1, -2)),
+    "values": lambda q, k: (q.swapaxes(-1, -2), k),
+}
+
+
+@pytest.mark.parametrize(
+    ("dtype", "out"), [*((d, d) for d in DTYPES), ("float16", "float32"), ("bfloat16", "float32")]
+)
+@pytest.mark.parametrize("name", HEADS)
+def test_batches_without_a_stride_are_given_by_pointers(cp, gemm, counting, name, dtype, out):
+    dtype, out = np.dtype(dtype_of(dtype)), np.dtype(dtype_of(out))
+    # [batch, tokens, heads, width], whose heads lie within tokens
+    stored = [numbers((5, 3, 4, 8), dtype, seed) for seed in (0, 1)]
+    a, b = HEADS[name](*(cp.array(x).transpose(0, 2, 1, 3) for x in stored))
+    c = cp.ones((*a.shape[:-1], b.shape[-1]), out)
+    with counting() as count:
+        gemm.matmul(a, b, c, beta=1)
+    assert (count.kernels, count.copies, count.waits) == (["autograd_gpu_gemm_pointers"], [], 0)
+    (call,) = count.blas
+    assert call.name == "gemmBatchedEx"
+    # cuBLAS is column-major: B is its first operand
+    assert [call.Aarray, call.Barray, call.Carray] == [
+        [int(x[i, j].data.ptr) for i in range(5) for j in range(4)] for x in (b, a, c)
+    ]
+    assert (call.batchCount, call.m, call.n, call.k) == (20, *c.shape[:1:-1], a.shape[-1])
+    assert (call.lda, call.ldb, call.ldc) == (32, 32, c.shape[-1])
+    assert (call.transa, call.transb) == ((1, 0) if name == "scores" else (0, 1))
+    assert [call.Atype, call.Btype, call.Ctype] == [dtype.name, dtype.name, out.name]
+    is_wide = out.name in ("float64", "complex128")
+    assert (call.computeType, call.algo) == (COMPUTE_64F if is_wide else COMPUTE_32F, -1)
+    wide_a, wide_b = HEADS[name](*(wide(x).transpose(0, 2, 1, 3) for x in stored))
+    np.testing.assert_array_equal(wide(c.get()), 1 + wide_a @ wide_b)
+
+
+def test_pointers_of_a_large_batch_of_three_axes(cp, gemm, counting):
+    a, b = numbers((9, 3, 2, 40, 2), "f4"), numbers((40, 9, 3, 2, 2), "f4", 1)
+    with counting() as c:
+        got = gemm.matmul(cp.array(a).transpose(3, 0, 1, 4, 2), cp.array(b))
+    np.testing.assert_array_equal(got.get(), a.transpose(3, 0, 1, 4, 2) @ b)
+    assert [(call.name, call.batchCount) for call in c.blas] == [("gemmBatchedEx", 1080)]
+
+
+class FakeLibrary:
+    """What ctypes would find in libcublas."""
+
+    def __init__(self, status):
+        self.calls = []
+
+        def gemm(*arguments):
+            self.calls.append(arguments)
+            return status
+
+        self.cublasGemmBatchedEx = gemm
+
+
+@pytest.fixture
+def batched(gemm, monkeypatch):
+    """The module, with a CuPy that has no gemmBatchedEx, as 14.2 has none."""
+    from autograd_gpu.backends import cupy_gemm_batched as module
+
+    stand_in = types.SimpleNamespace(setStream=lambda handle, stream: None)
+    monkeypatch.setattr(module, "cublas", stand_in)
+    module.gemm_batched_ex.cache_clear()
+    yield module
+    module.gemm_batched_ex.cache_clear()
+
+
+def test_the_librarys_own_function_is_called(cp, batched, monkeypatch):
+    library = FakeLibrary(0)
+    names = []
+    monkeypatch.setattr(batched.ctypes, "CDLL", lambda name: names.append(name) or library)
+    arguments = tuple(range(1, 21))
+    batched.gemm_batched_ex()(*arguments)
+    assert library.calls == [arguments]
+    assert names == [f"libcublas.so.{cp.cuda.runtime.runtimeGetVersion() // 1000}"]
+    assert len(library.cublasGemmBatchedEx.argtypes) == len(arguments)
+    monkeypatch.setattr(batched.ctypes, "CDLL", lambda name: FakeLibrary(7))
+    batched.gemm_batched_ex.cache_clear()
+    call = batched.gemm_batched_ex()
+    with pytest.raises(RuntimeError, match="cublasStatus_t 7"):
+        call(*arguments)
+
+
+def test_without_that_function_calls_are_made_one_by_one(cp, gemm, batched, counting, monkeypatch):
+    def missing(name):
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(batched.ctypes, "CDLL", missing)
+    a = cp.array(numbers((5, 64, 4, 64), "f4")).transpose(0, 2, 1, 3)
+    with counting() as c:
+        got = gemm.matmul(a, a.swapaxes(-1, -2))
+    assert {call.name for call in c.blas} == {"gemmStridedBatchedEx"}
+    host = a.get()
+    np.testing.assert_array_equal(got.get(), host @ host.swapaxes(-1, -2))
 
 
 def test_empty_sums_follow_beta(cp, gemm):

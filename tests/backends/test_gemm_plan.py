@@ -1,5 +1,7 @@
 """Plans for cuBLAS, carried out by a column-major BLAS made of NumPy that checks its arguments."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -7,8 +9,9 @@ from hypothesis import given, settings, strategies as st
 from autograd_gpu.backends.gemm_plan import OP_N, OP_T, Plan, plan
 
 
-def plan_of(a, b, c) -> Plan:
-    return plan(a.shape, a.strides, b.shape, b.strides, c.shape, c.strides, a.itemsize, c.itemsize)
+def plan_of(a, b, c, pointers=False) -> Plan:
+    layouts = (v for x in (a, b, c) for v in (x.shape, x.strides))
+    return plan(*layouts, a.itemsize, c.itemsize, pointers)
 
 
 def memory(x):
@@ -49,12 +52,24 @@ def blas(call, operands, alpha, beta):
         z[...] = alpha * (x @ y) + (beta * z if beta else 0)
 
 
-def multiply(a, b, c, alpha=1.0, beta=0.0, rounds=2) -> Plan:
+def batch_by_pointers(call, axes, operands, alpha, beta):
+    """What cublasGemmBatchedEx does with the pointers that `axes` stand for."""
+    for index in np.ndindex(*(axis[0] for axis in axes)):
+        at = tuple(sum(i * axis[j] for i, axis in zip(index, axes, strict=True)) for j in (1, 2, 3))
+        blas(replace(call, count=1, offsets=at), operands, alpha, beta)
+
+
+def multiply(a, b, c, alpha=1.0, beta=0.0, rounds=2, pointers=False) -> Plan:
     """Carry out the plan for `c = alpha a b + beta c`, with the copies it asks for.
 
     It may ask twice: for an operand without a layout, then for one whose batch takes many calls.
     """
-    todo = plan_of(a, b, c)
+    todo = plan_of(a, b, c, pointers)
+    if todo.axes:
+        (call,) = todo.calls
+        assert call.count == np.prod([axis[0] for axis in todo.axes])
+        batch_by_pointers(call, todo.axes, (a, b, c), alpha, beta)
+        return todo
     if any(todo.copies):
         a, b = (
             np.ascontiguousarray(x) if copy else x
@@ -62,7 +77,7 @@ def multiply(a, b, c, alpha=1.0, beta=0.0, rounds=2) -> Plan:
         )
         dense = c.copy() if todo.copies[2] else c
         assert rounds, "copied twice and still not satisfied"
-        multiply(a, b, dense, alpha, beta, rounds - 1)
+        multiply(a, b, dense, alpha, beta, rounds - 1, pointers)
         c[...] = dense
         return todo
     for call in todo.calls:
@@ -135,12 +150,12 @@ def problems(draw):
 
 
 @settings(max_examples=1500, deadline=None)
-@given(problems(), st.sampled_from([(1.0, 0.0), (1.0, 1.0), (2.0, -1.0)]))
-def test_every_layout_is_multiplied_exactly(problem, factors):
+@given(problems(), st.sampled_from([(1.0, 0.0), (1.0, 1.0), (2.0, -1.0)]), st.booleans())
+def test_every_layout_is_multiplied_exactly(problem, factors, pointers):
     a, b, c = problem
     alpha, beta = factors
     want = alpha * (a @ b) + beta * c
-    multiply(a, b, c, alpha, beta)
+    multiply(a, b, c, alpha, beta, pointers=pointers)
     np.testing.assert_array_equal(c, want)
 
 
@@ -222,6 +237,33 @@ def test_attention_reads_heads_where_they_are():
     np.testing.assert_array_equal(scores, np.einsum("bihd,bjhd->bhij", q, k))
     assert todo.copies == (False, False, False)
     assert [call.count for call in todo.calls] == [3, 3]
+
+
+def test_many_calls_are_one_with_pointers():
+    q, k = heads(numbers(5, 7, 4, 2)), heads(numbers(5, 3, 4, 2)).swapaxes(-1, -2)
+    scores = np.empty((5, 4, 7, 3))
+    todo = multiply(q, k, scores, pointers=True)
+    np.testing.assert_array_equal(scores, q @ k)
+    (call,) = todo.calls
+    assert (call.count, call.offsets, todo.copies) == (20, (0, 0, 0), (False,) * 3)
+    assert (call.stridea, call.strideb, call.stridec) == (0, 0, 0)
+    # sizes and strides of A, B and C: along the batch, and along the heads
+    assert todo.axes == ((5, 56, 24, 84), (4, 2, 2, 21))
+
+
+def test_a_few_calls_are_made_one_by_one():
+    q = heads(numbers(3, 7, 4, 2))
+    todo = plan_of(q, q.swapaxes(-1, -2), np.empty((3, 4, 7, 7)), pointers=True)
+    assert not todo.axes
+    # and what one stride leads through is no matter of pointers
+    x = numbers(3, 4, 5, 6)
+    assert not plan_of(x, x.swapaxes(-1, -2), np.empty((3, 4, 5, 5)), pointers=True).axes
+
+
+def test_more_axes_than_the_kernel_for_pointers_has_are_looped_over():
+    x = numbers(*(2, 3) * 5, 2, 2)[::1, ::2, ::1, ::2, ::1, ::2, ::1, ::2, ::1, ::2]
+    todo = plan_of(x, x, np.empty(x.shape), pointers=True)
+    assert (len(todo.calls) > 1 or any(todo.copies), todo.axes) == (True, ())
 
 
 def test_many_small_calls_are_worth_a_copy():

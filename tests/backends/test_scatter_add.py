@@ -134,6 +134,30 @@ def test_scatter_add_is_reproducible(backend):
     np.testing.assert_allclose(first, added(g, index, (7, 3)), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8"])
+@pytest.mark.parametrize("width", [1, 5])
+def test_scatter_add_by_atomics(cupy_backend, counting, monkeypatch, dtype, width):
+    from autograd_gpu.backends import cupy_settings
+
+    rng = np.random.default_rng(0)
+    index = rng.integers(-7, 7, (20, 30))
+    g = rng.integers(-9, 9, (20, 30, width)).astype(dtype)
+    monkeypatch.setattr(cupy_settings, "deterministic", False)
+    there = cupy_backend.from_host(np.moveaxis(g, -1, 0).copy()).transpose(1, 2, 0)
+    at = cupy_backend.from_host(index)
+    with counting() as c:
+        out = cupy_backend.xp.scatter_add(there, at, (7, width))
+    np.testing.assert_array_equal(cupy_backend.to_host(out), added(g, index, (7, width)))
+    is_atomic = "autograd_gpu_add_rows" in c.kernels
+    assert is_atomic == (dtype in ("f4", "f8")), str(c)
+    assert ("thrust.argsort" in c.replaced) == (not is_atomic)
+    cupy_settings.set_deterministic(True)
+    with counting() as c:
+        again = cupy_backend.xp.scatter_add(there, at, (7, width))
+    assert "autograd_gpu_add_rows" not in c.kernels
+    np.testing.assert_array_equal(cupy_backend.to_host(again), cupy_backend.to_host(out))
+
+
 def test_scatter_add_refuses_too_many_indices(backend):
     with pytest.raises(IndexError, match="too many"):
         scattered(backend, np.ones(2), (I([0, 0]), I([0, 0])), (3,))

@@ -33,6 +33,20 @@ class BlasCall:
             raise AttributeError(f"{self.__dict__.get('name')} has no argument {name!r}") from None
 
 
+@dataclass(frozen=True)
+class CudnnCall:
+    """One execution of a cuDNN graph: its operation, parameters, and what it read and wrote.
+
+    `tensors` has (dim, stride, data type, pointer) by uid.
+    """
+
+    op: str
+    params: dict[str, Any]
+    tensors: dict[int, tuple[tuple[int, ...], tuple[int, ...], str, int]]
+    stream: int
+    workspace: int
+
+
 @dataclass
 class Counts:
     """Everything that happened within one `counting()`, in order of time."""
@@ -43,6 +57,7 @@ class Counts:
     sizes: list[int] = field(default_factory=list)
     raw_sizes: list[int] = field(default_factory=list)
     blas: list[BlasCall] = field(default_factory=list)
+    cudnn: list[CudnnCall] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
     graph_launches: int = 0
 
@@ -138,6 +153,11 @@ def blas(name: str, args: dict[str, Any]) -> None:
         call = BlasCall(name, args)
         for c in _counting:
             c.blas.append(call)
+
+
+def cudnn(call: CudnnCall) -> None:
+    for c in _counting:
+        c.cudnn.append(call)
 
 
 def replaced(name: str) -> None:

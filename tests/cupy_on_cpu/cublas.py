@@ -114,6 +114,26 @@ class Cublas:
             call, A, Atype, lda, strideA, B, Btype, ldb, strideB, C, Ctype, ldc, strideC, batchCount
         ))  # fmt: skip
 
+    def gemmBatchedEx(
+        self, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
+        Aarray: int, Atype: int, lda: int, Barray: int, Btype: int, ldb: int, beta: int,
+        Carray: int, Ctype: int, ldc: int, batchCount: int, computeType: int, algo: int,
+    ) -> None:  # fmt: skip
+        """CuPy has none; callers that look for one find this in place of the library's own."""
+        how = precision(computeType, Atype, Btype, Ctype)
+        args = _named(locals(), "transa transb m n k lda ldb ldc batchCount computeType algo")
+        args.update(_types(Atype, Btype, Ctype))
+        call = self._begin(handle, args, alpha, beta, how)
+
+        def products() -> None:
+            found = [_pointers(p, batchCount) for p in (Aarray, Barray, Carray)]
+            args.update(Aarray=found[0], Barray=found[1], Carray=found[2])
+            for a, b, c in zip(*found, strict=True):
+                call(Matrix("A", a, dtype_of(Atype), lda), Matrix("B", b, dtype_of(Btype), ldb),
+                     Matrix("C", c, dtype_of(Ctype), ldc))  # fmt: skip
+
+        self._do(handle, "gemmBatchedEx", args, products)
+
     def typed_gemm(self, letter: str) -> Callable[..., None]:
         """sgemm, dgemm, cgemm or zgemm."""
         t = _TYPED[letter]

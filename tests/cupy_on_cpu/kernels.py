@@ -92,6 +92,11 @@ def load(image: bytes) -> Module | None:
 _modules: dict[str, Module] = {}
 
 
+def nvrtc() -> Callable[..., Any]:
+    """CuPy's own way to NVRTC; `start()` puts it here."""
+    raise RuntimeError("the emulation has not been started")
+
+
 def _library(key: str) -> Path:
     return toolchain.cache() / f"kernel-{key}.so"
 

@@ -26,6 +26,7 @@ _NAMES = {
     "set_workspace": "setWorkspace",
     "set_pointer_mode": "setPointerMode",
     "set_math_mode": "setMathMode",
+    "gemm_batched_ex": "gemmBatchedEx",
     "gemm_ex": "gemmEx",
     "gemm_strided_batched_ex": "gemmStridedBatchedEx",
 }

@@ -13,6 +13,8 @@ from contextlib import contextmanager
 
 from .errors import IllegalCall
 
+MOST = 4
+
 _visible = 1
 _thread = threading.local()
 _streams: dict[int, int] = {}
@@ -20,8 +22,9 @@ _streams: dict[int, int] = {}
 
 @contextmanager
 def devices(count: int) -> Iterator[None]:
-    """Let the process see so many devices within the with statement."""
+    """Let the process see so many devices within the with statement, MOST at most."""
     global _visible
+    assert 0 <= count <= MOST
     before = _visible
     _visible = count
     try:

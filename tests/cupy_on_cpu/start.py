@@ -17,6 +17,7 @@ from . import (
     linalg,
     memory,
     nvmath,
+    places,
     refused,
     thrust,
     toolchain,
@@ -144,6 +145,7 @@ def _exchange_compiler() -> None:
     from cupy.cuda import compiler
 
     real = compiler._compile_using_nvrtc_no_warning
+    kernels.nvrtc = lambda: real
     version = f"{cupy.__version__} {compiler._get_nvrtc_version()}"
 
     def compile_using_nvrtc(
@@ -213,6 +215,9 @@ _BIT_GENERATORS = ("BitGenerator", "XORWOW", "MRG32k3a", "Philox4x3210")
 
 def _exchange_allocator(cupy: ModuleType) -> None:
     pool = cupy.get_default_memory_pool()
+    with places.devices(places.MOST):
+        pool.malloc(1)  # at the first of these it counts the devices, and makes a pool for each
+    pool.free_all_blocks()
 
     def malloc(size: int) -> Any:
         block = pool.malloc(size)

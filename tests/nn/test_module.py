@@ -239,6 +239,11 @@ def test_dicts_of_modules_and_parameters():
     assert len(heads) == 1
     with pytest.raises(TypeError, match="ModuleDict holds Modules, not int"):
         heads["c"] = 3
+    for name in ("", "a.b"):
+        with pytest.raises(ValueError, match="not empty and has no dot"):
+            heads[name] = nn.ReLU()
+        with pytest.raises(ValueError, match="not empty and has no dot"):
+            nn.ParameterDict({name: [1.0]})
     scales = nn.ParameterDict({"x": [1.0]})
     scales.update({"y": nn.Parameter([2.0, 3.0])})
     assert [name for name, _ in scales.named_parameters()] == list(scales) == ["x", "y"]

@@ -22,6 +22,15 @@ def test_the_square_root_of_what_is_cut_off(name, size):
     np.testing.assert_array_equal(x.grad, np.resize([0.0, 0.25], size))
 
 
+@pytest.mark.parametrize("size", [5, 20_000])
+@pytest.mark.parametrize("dtype", ["float32", "float16", "int64"])
+def test_numbers_are_a_mask_where_they_are_not_0(size, dtype):
+    mask = np.resize([0, -1, 2, 0, 3], size).astype(dtype)
+    x = ag.Variable(np.resize([np.inf, 1.0, np.nan, np.nan, 2.0], size))
+    expected = np.where(mask != 0, x.value, 0)
+    np.testing.assert_array_equal(ag.ops.masked(x, mask).value, expected)
+
+
 def test_the_larger_one_takes_an_infinite_gradient_alone():
     x = ag.Variable([0.0, -1.0], requires_grad=True)
     with np.errstate(divide="ignore"):

@@ -110,10 +110,9 @@ def threshold(x: Any, threshold: float, value: float) -> Variable:
 def hardshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x, or 0 where abs(x) is at most `lambd`."""
     x = ops.asarray(x)
-    return ops.where((x.value > lambd) | (x.value < -lambd), x, 0)
+    return ops.masked(x, (x.value > lambd) | (x.value < -lambd))
 
 
-@on_its_device
 def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     """x brought nearer to 0 by `lambd`, and 0 where abs(x) is less.
 
@@ -122,8 +121,7 @@ def softshrink(x: Any, lambd: float = 0.5) -> Variable:
     """
     if not lambd >= 0:
         raise ValueError(f"softshrink: lambd={lambd} is negative")
-    x = ops.asarray(x)
-    return ops.where(x.value > lambd, x - lambd, ops.where(x.value < -lambd, x + lambd, 0))
+    return ops.subtract(x, ops.clip(x, -lambd, lambd))
 
 
 @on_its_device

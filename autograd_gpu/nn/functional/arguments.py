@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
 
@@ -51,7 +51,7 @@ def backend_near(*operands: Any) -> Backend:
     one."""
     for x in operands:
         if find_backend(raw(x)) is not None:
-            return beside(raw(x))
+            return backend_beside(raw(x))
     return current_backend()
 
 

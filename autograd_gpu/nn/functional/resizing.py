@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.backend import load_backend
 from autograd_gpu.nn.functional.adaptive_pooling import adaptive_avg_pool
 from autograd_gpu.nn.functional.arguments import as_sizes, backend_near
 from autograd_gpu.nn.functional.linear import along_axis
@@ -74,12 +75,11 @@ def interpolate(
         else:
             if align_corners:
                 scale = (n - 1) / (out - 1) if out > 1 else 0.0
-            weights = (
-                _smoothing(n, out, scale, mode)
-                if antialias
-                else _between(n, out, scale, mode, bool(align_corners))
-            )
-            y = along_axis(backend_near(y).asarray(weights, y.dtype), y, axis)
+            if antialias:
+                weights = _smoothing(n, out, scale, mode)
+            else:
+                weights = _between(n, out, scale, mode, bool(align_corners))
+            y = along_axis(backend_near(y).from_host(weights.astype(y.dtype)), y, axis)
     return y
 
 
@@ -110,50 +110,40 @@ def _sizes(
     return sizes, [1 / f for f in factors]
 
 
-def _between(n: int, out: int, scale: float, mode: str, align_corners: bool) -> list[list[float]]:
-    """The matrix [out, n] that interpolates between two neighbours, or four."""
+def _between(n: int, out: int, scale: float, mode: str, align_corners: bool) -> Any:
+    """The matrix [out, n], on the host, that interpolates between two neighbours, or four."""
+    xp = load_backend("numpy").xp
+    rows = xp.arange(out)
+    at = rows * scale if align_corners else (rows + 0.5) * scale - 0.5
     cubic = mode == "bicubic"
-    rows = []
-    for i in range(out):
-        at = i * scale if align_corners else (i + 0.5) * scale - 0.5
-        if not cubic:
-            at = max(at, 0.0)
-        first = math.floor(at)
-        row = [0.0] * n
-        for j in range(first - 1, first + 3) if cubic else (first, first + 1):
-            weight = _cubic(j - at, -0.75) if cubic else 1 - abs(j - at)
-            row[min(max(j, 0), n - 1)] += weight  # edges repeat
-        rows.append(row)
-    return rows
+    if not cubic:
+        at = xp.maximum(at, 0.0)
+    first = xp.floor(at)
+    weights = xp.zeros((out, n))
+    for k in (-1, 0, 1, 2) if cubic else (0, 1):
+        distance = xp.abs(first + k - at)
+        weight = _cubic(xp, distance, -0.75) if cubic else 1 - distance
+        weights[rows, xp.clip(first + k, 0, n - 1).astype(int)] += weight  # edges repeat
+    return weights
 
 
-def _smoothing(n: int, out: int, scale: float, mode: str) -> list[list[float]]:
-    """The matrix [out, n] of a filter that grows as the image shrinks."""
-    kernel: Callable[[float], float]
-    reach, kernel = (2, _keys) if mode == "bicubic" else (1, _triangle)
+def _smoothing(n: int, out: int, scale: float, mode: str) -> Any:
+    """The matrix [out, n], on the host, of a filter that grows as the image shrinks."""
+    xp = load_backend("numpy").xp
+    reach = 2 if mode == "bicubic" else 1
     width = max(scale, 1.0)
-    rows = []
-    for i in range(out):
-        middle = scale * (i + 0.5)
-        first = max(int(middle - reach * width + 0.5), 0)
-        last = min(int(middle + reach * width + 0.5), n)
-        weights = [kernel((j - middle + 0.5) / width) for j in range(first, last)]
-        total = sum(weights)
-        rows.append([0.0] * first + [w / total for w in weights] + [0.0] * (n - last))
-    return rows
+    middle = (xp.arange(out) + 0.5)[:, None] * scale
+    places = xp.arange(n)
+    first = xp.maximum(xp.floor(middle - reach * width + 0.5), 0)
+    last = xp.minimum(xp.floor(middle + reach * width + 0.5), n)
+    t = xp.abs((places - middle + 0.5) / width)
+    weights = xp.maximum(1 - t, 0.0) if mode == "bilinear" else _cubic(xp, t, -0.5)
+    weights = xp.where((first <= places) & (places < last), weights, 0.0)
+    return weights / xp.sum(weights, axis=1, keepdims=True)
 
 
-def _triangle(t: float) -> float:
-    return max(1 - abs(t), 0.0)
-
-
-def _keys(t: float) -> float:
-    return _cubic(t, -0.5)
-
-
-def _cubic(t: float, a: float) -> float:
-    """Keys' weight of an element at distance `t`; `a` is its slope at distance 1."""
-    t = abs(t)
-    if t < 1:
-        return ((a + 2) * t - (a + 3)) * t * t + 1
-    return (((t - 5) * t + 8) * t - 4) * a if t < 2 else 0.0
+def _cubic(xp: Any, t: Any, a: float) -> Any:
+    """Keys' weights of elements at distances `t`; `a` is their slope at distance 1."""
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = (((t - 5) * t + 8) * t - 4) * a
+    return xp.where(t < 1, near, xp.where(t < 2, far, 0.0))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.placement import beside
+from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
 
@@ -20,7 +20,7 @@ def raw(x: Any) -> Array:
 
 def arrays_of(x: Any) -> Namespace:
     """The namespace of arrays to make constants for `x` in."""
-    return beside(raw(x)).xp
+    return backend_beside(raw(x)).xp
 
 
 def eye(x: Any, n: int) -> Array:

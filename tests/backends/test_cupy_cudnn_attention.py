@@ -1,0 +1,186 @@
+"""Attention by cuDNN: which calls it takes, the graphs that it is given, and what comes of them."""
+
+import numpy as np
+import pytest
+
+SCALE = 0.3
+
+
+def dtype_of(name):
+    return pytest.importorskip("ml_dtypes").bfloat16 if name == "bfloat16" else np.dtype(name)
+
+
+def numbers(shape, dtype, seed):
+    return (np.random.default_rng(seed).integers(-8, 9, shape) / 8).astype(dtype)
+
+
+def reference(q, k, v, g, is_causal):
+    """Value and gradients in float64."""
+    q, k, v, g = (x.astype("f8") for x in (q, k, v, g))
+    scores = q @ k.swapaxes(-1, -2) * SCALE
+    if is_causal:
+        scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
+    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
+    shares /= shares.sum(axis=-1, keepdims=True)
+    inner = g @ v.swapaxes(-1, -2)
+    d = shares * (inner - (inner * shares).sum(axis=-1, keepdims=True)) * SCALE
+    return shares @ v, d @ k, d.swapaxes(-1, -2) @ q, shares.swapaxes(-1, -2) @ g
+
+
+def attend(xp, q, k, v, is_causal=False, bias=None, mask=None, keep=None):
+    return xp.attended(q, k, v, bias, mask, keep, scale=SCALE, is_causal=is_causal, p=0.0)
+
+
+def differentiate(xp, g, y, q, k, v, kept, is_causal=False):
+    return xp.attention_gradients(
+        g, y, q, k, v, None, None, None, kept, (True,) * 4, scale=SCALE, is_causal=is_causal, p=0.0
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3)], ids=str)
+@pytest.mark.parametrize("heads_last", [False, True])
+def test_values_and_gradients(cupy_backend, cudnn, counting, dtype, is_causal, batch, heads_last):
+    half, xp, to = dtype_of(dtype), cupy_backend.xp, cupy_backend.from_host
+    shapes = [(*batch, n, 16) for n in (7, 5, 5, 7)]
+    host = [numbers(shape, half, i) for i, shape in enumerate(shapes)]
+    q, k, v, g = map(to, host)
+    if heads_last and len(batch) == 2:  # [B, L, H, E] in memory, as projections leave it
+        q, k, v = (
+            to(np.ascontiguousarray(x.transpose(0, 2, 1, 3))).transpose(0, 2, 1, 3)
+            for x in host[:3]
+        )
+    with counting() as c:
+        y, kept = attend(xp, q, k, v, is_causal)
+        grads = differentiate(xp, g, y, q, k, v, kept, is_causal)
+    assert [call.op for call in c.cudnn] == ["sdpa", "sdpa_backward"]
+    assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
+    assert grads[3] is None
+    for got, want in zip((y, *grads[:3]), reference(*host, is_causal), strict=True):
+        assert got.dtype == half
+        assert got.shape == want.shape
+        np.testing.assert_allclose(
+            got.get().astype("f8"), want, atol=3e-3 if dtype == "float16" else 3e-2
+        )
+
+
+def test_the_graphs(cupy_backend, cudnn, counting):
+    import cupy as cp
+
+    xp = cupy_backend.xp
+    q, k, v = (cp.ones((2, n, 3, 8), "f2").transpose(0, 2, 1, 3) for n in (7, 5, 5))
+    with counting() as c:
+        y, kept = attend(xp, q, k, v, is_causal=True)
+    (call,) = c.cudnn
+    assert call.params.pop("diagonal_alignment").name == "TOP_LEFT"
+    assert call.params == {
+        "generate_stats": True,
+        "attn_scale": SCALE,
+        "diagonal_band_right_bound": 0,
+    }
+    long, short = (168, 8, 24, 1), (120, 8, 24, 1)
+    assert call.tensors == {
+        1: ((2, 3, 7, 8), long, "HALF", q.data.ptr),
+        2: ((2, 3, 5, 8), short, "HALF", k.data.ptr),
+        3: ((2, 3, 5, 8), short, "HALF", v.data.ptr),
+        4: ((2, 3, 7, 8), long, "HALF", y.data.ptr),
+        5: ((2, 3, 7, 1), (21, 7, 1, 1), "FLOAT", kept.array.data.ptr),
+    }
+    # so the heads of a token are put beside each other again without a copy
+    assert y.transpose(0, 2, 1, 3).flags.c_contiguous
+    g = cp.ones_like(y)
+    with counting() as c:
+        grads = differentiate(xp, g, y, q, k, v, kept)
+    (call,) = c.cudnn
+    assert call.params == {"use_deterministic_algorithm": True, "attn_scale": SCALE}
+    assert [call.tensors[uid][3] for uid in range(1, 7)] == [
+        x.data.ptr for x in (q, k, v, y, g, kept.array)
+    ]
+    assert [call.tensors[uid] for uid in (7, 8, 9)] == [
+        (x.shape, strides, "HALF", x.data.ptr)
+        for x, strides in zip(grads[:3], (long, short, short), strict=True)
+    ]
+
+
+def test_gradients_in_another_layout_are_copied(cupy_backend, cudnn, counting):
+    import cupy as cp
+
+    xp = cupy_backend.xp
+    q = cp.ones((2, 7, 3, 8), "f2").transpose(0, 2, 1, 3)
+    y, kept = attend(xp, q, q, q)
+    g = cp.ones((2, 3, 7, 8), "f2")
+    with counting() as c:
+        differentiate(xp, g, y, q, q, q, kept)
+    assert (len(c.cudnn), c.launches) == (1, 1)
+
+
+def taken(xp, *arrays, **options):
+    return attend(xp, *arrays, **options) is not NotImplemented
+
+
+def test_what_is_not_for_cudnn(cupy_backend, cudnn, cudnn_modules, monkeypatch):
+    import cupy as cp
+
+    xp = cupy_backend.xp
+    q = cp.ones((2, 3, 4, 8), "f2")
+    assert taken(xp, q, q, q)
+    for option in ("bias", "mask", "keep"):
+        assert not taken(xp, q, q, q, **{option: cp.ones((4, 4), "f2")})
+    assert not taken(xp, *(q.astype("f4"),) * 3)
+    assert not taken(xp, *(q[..., :4],) * 3), "a width that is no multiple of 8"
+    assert not taken(xp, q, q, cp.ones((2, 3, 4, 16), "f2")), "values of another width"
+    assert not taken(xp, q, q[:1], q[:1]), "a batch that broadcasts"
+    assert not taken(xp, *(cp.ones((2, 3, 8, 4), "f2").swapaxes(-1, -2),) * 3), "rows with gaps"
+    assert not taken(xp, *(cp.ones((1, 2, 3, 4, 8), "f2"),) * 3)
+    cudnn_modules[2].set_cudnn(False)
+    assert not taken(xp, q, q, q)
+
+
+@pytest.mark.parametrize("op", ["sdpa", "sdpa_backward"])
+def test_a_forward_without_a_backward_is_not_taken(cupy_backend, cudnn, monkeypatch, op):
+    import cupy as cp
+
+    monkeypatch.setattr(cudnn, "declines", lambda graph: graph.op == op and "no engine")
+    q = cp.ones((2, 3, 4, 8), "f2")
+    assert not taken(cupy_backend.xp, q, q, q)
+
+
+def test_a_backward_whose_plan_is_gone_says_so(cupy_backend, cudnn, cudnn_modules, monkeypatch):
+    import cupy as cp
+
+    q = cp.ones((2, 3, 4, 8), "f2")
+    y, kept = attend(cupy_backend.xp, q, q, q)
+    cudnn_modules[2].set_deterministic(False)
+    monkeypatch.setattr(cudnn, "declines", lambda graph: "no engine")
+    with pytest.raises(RuntimeError, match="set_deterministic"):
+        differentiate(cupy_backend.xp, y, y, q, q, q, kept)
+
+
+def test_what_another_form_kept_is_its_own_matter(cupy_backend, cudnn):
+    import cupy as cp
+
+    q = cp.ones((2, 3, 4, 8), "f2")
+    shares = cp.ones((2, 3, 4, 4), "f4")
+    for kept in (shares, None):
+        assert differentiate(cupy_backend.xp, q, q, q, q, q, kept) is NotImplemented
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_on_a_gpu_it_agrees_with_float64(cupy_backend, cudnn_modules, dtype):
+    from cupy_on_cpu import is_started
+
+    if is_started():
+        pytest.skip("the device is emulated, and cuDNN needs a GPU")
+    pytest.importorskip("cudnn")
+    for is_causal in (False, True):
+        host = [numbers((2, 3, 128, 64), dtype_of(dtype), i) for i in range(4)]
+        q, k, v, g = map(cupy_backend.from_host, host)
+        result = attend(cupy_backend.xp, q, k, v, is_causal)
+        assert result is not NotImplemented
+        y, kept = result
+        grads = differentiate(cupy_backend.xp, g, y, q, k, v, kept, is_causal)
+        for got, want in zip((y, *grads[:3]), reference(*host, is_causal), strict=True):
+            np.testing.assert_allclose(
+                got.get().astype("f8"), want, atol=2e-2 if dtype == "float16" else 1e-1
+            )
