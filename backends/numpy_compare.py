@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from sys import getrefcount
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_analysis import values_in
 from autograd_gpu.backends.numpy_tape import Step, Tape, Value
 
 Array = np.ndarray[Any, Any]
@@ -25,6 +27,8 @@ class Comparison:
         self.lasting: set[int] = set()
         self.difference: str | None = None
         self._same: dict[int, int] = {}
+        handed = [*later_outputs, *values_in([x.args for x in self.later.steps if x.how == "set"])]
+        self._handed_out = {id(value.root) for value in handed}
         try:
             self._tapes()
             self.place = "the result"
@@ -90,7 +94,7 @@ class Comparison:
             if not same:
                 raise Differs(f"{self.place} reads another Variable from call to call")
         elif a.kind == "array":
-            if a.pointer == b.pointer:
+            if a.pointer == b.pointer or self._is_held(b):
                 self.lasting.add(id(b))
             elif not _is_equal_array(
                 self.earlier.before[id(a.content)], self.later.before[id(b.content)]
@@ -99,6 +103,12 @@ class Comparison:
                     f"{self.place} gets an array of shape {b.shape} that NumPy has made with other "
                     f"numbers in each call; make it of the function's arguments, or pass it as one"
                 )
+
+    def _is_held(self, x: Value) -> bool:
+        """Whether anything but the recording keeps an array, and might change it."""
+        if id(x) in self._handed_out:
+            return False
+        return getrefcount(x.content) > 2 or x.content.base is not None
 
 
 def _words(x: Value) -> str:

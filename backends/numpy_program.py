@@ -4,35 +4,24 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from sys import getrefcount
 from typing import Any
 from weakref import ref
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
+from autograd_gpu.backends.numpy_memory import array_at, lay_out, size_of
 from autograd_gpu.backends.numpy_tape import OUT, Argument, HostNumber, Into, Step, Tape, Value
 
 Array = np.ndarray[Any, Any]
 
-ALIGNMENT = 64
-"""Bytes: a cache line."""
-
 LARGE = 1 << 16
 """Bytes from which on a result's name is cleared when it is dead."""
 
-_NOWHERE = np.zeros(16, np.uint8)
-
 # What getrefcount says of an array that only a Variable's slot holds.
 _ALONE = 2
-
-# Their results are the nearest numbers to the true ones, whichever loop NumPy takes.  Others can
-# differ in the last bit where a result takes the place of an operand.
-_ROUNDED = frozenset(
-    (
-        *(np.absolute, np.add, np.divide, np.maximum, np.minimum, np.multiply, np.negative),
-        *(np.positive, np.square, np.sqrt, np.subtract),
-    )
-)
 
 _IN_PLACE = {
     operator.iadd: np.add,
@@ -58,12 +47,13 @@ class Program:
         is_variable: Sequence[bool],
         lasting: set[int],
     ) -> None:
-        self.tape, self.outputs, self.lasting = tape, outputs, lasting
+        self.tape, self.outputs = tape, outputs
+        self.facts = Analysis(tape, outputs, lasting)
+        self.memory, self.places = lay_out(self.facts)
         self.scope: dict[str, Any] = {"getrefcount": getrefcount}
         self.names: dict[Any, str] = {}
         self.linked: list[Value] = []
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
-        self._analyse()
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
         lines += self._leaves()
@@ -74,7 +64,6 @@ class Program:
         code += self._body()
         code.append(f"return [{', '.join(self._expression(y) for y in outputs)}]")
         self.source = "\n    ".join(["def run(given):", *code])
-        self._link_memory()
         exec(compile(self.source, "<compiled step>", "exec"), self.scope)
         self.run: Callable[[Sequence[Any]], list[Any] | None] = self.scope["run"]
 
@@ -92,61 +81,6 @@ class Program:
                 yield f"{hooks} != {self._name((variable._hooks, variable._post_hooks))}"
             else:
                 yield f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
-
-    # What is bound once, and what is local -----------------------------------------------------
-
-    def _analyse(self) -> None:
-        """Find out which roots are static, and from which step to which they live."""
-        self.local: set[int] = set()
-        self.life: dict[int, list[int]] = {}
-        self.written: dict[int, list[int]] = {}
-        self.roots: dict[int, Value] = {}
-        handed_out = list(self.outputs)
-        rebound = set()
-        for number, step in enumerate(self.tape.steps):
-            args = () if step.how == "update" else (step.args, step.kwargs)
-            used = [*_values_in(args), *_values_in(step.result)]
-            for value in used:
-                root = value.root
-                self.roots[id(root)] = root
-                self.life.setdefault(id(root), [number, number])[1] = number
-            for root in step.writes:
-                self.written.setdefault(id(root), []).append(number)
-            if step.how == "set":
-                handed_out += _values_in(step.args)
-                rebound.add((id(step.args[0]), step.args[1]))
-        for value in handed_out:
-            self.roots[id(value.root)] = value.root
-            self.local.add(id(value.root))
-        for key, root in self.roots.items():
-            if root.kind in ("given", "late", "made"):
-                self.local.add(key)
-            elif root.kind == "slot":
-                variable, slot = root.content
-                if slot == "grad" or (id(variable), slot) in rebound:
-                    self.local.add(key)
-            elif root.kind == "array" and key not in self.lasting and key in self.written:
-                self.local.add(key)
-        # what is filled once and not written again
-        self.once = {
-            places[0]
-            for key, places in self.written.items()
-            if len(places) == 1
-            and key not in self.local
-            and self.roots[key].kind == "empty"
-            and self._is_constant(self.tape.steps[places[0]], self.roots[key])
-        }
-
-    def _is_constant(self, step: Step, root: Value) -> bool:
-        values = list(_values_in((step.args, step.kwargs)))
-        return (
-            step.args[0] is root
-            and len(values) == 1
-            and step.function in (np.ndarray.fill, np.copyto)
-        )
-
-    def _is_static(self, value: Value) -> bool:
-        return id(value.root) not in self.local
 
     # Names -------------------------------------------------------------------------------------
 
@@ -174,9 +108,14 @@ class Program:
             if value.kind == "given":
                 return f"i{value.content}"
             name = self.names[id(value)] = f"t{len(self.names)}"
-            if self._is_static(value):
+            if self._is_static(value) and value.root.kind == "slot":
                 self.linked.append(value)
+            elif self._is_static(value):
+                self.scope[name] = self._array(value)
         return name
+
+    def _is_static(self, value: Value) -> bool:
+        return id(value.root) not in self.facts.local
 
     def _expression(self, x: Any) -> str:
         """Source for an argument."""
@@ -203,8 +142,6 @@ class Program:
         """What Variables have to hold for this program to be the right one."""
         fixed = []
         for root in self.tape.slots:
-            if id(root) not in self.roots:
-                continue
             place = self._slot(*root.content)
             if self._is_static(root):
                 fixed.append((place, root))
@@ -214,14 +151,13 @@ class Program:
                 kind, layout = self._name(np.ndarray), self._name(root.layout)
                 same = f"({name}.shape, {name}.strides, {name}.dtype) == {layout}"
                 yield f"if {name}.__class__ is not {kind} or not {same}:\n        return None"
-            if id(root) in self.written:  # an eager step would write into a copy
+            if id(root) in self.facts.written:  # an eager step would write into a copy
                 alone = _ALONE if self._is_static(root) else _ALONE + 1
                 yield (
                     f"if getrefcount({place}) != {alone} or {place}.base is not None:\n"
                     f"        return None"
                 )
         self.fixed = [root for _, root in fixed]
-        self.held: list[Any] = [None] * len(fixed)
         for start in range(0, len(fixed), 20):
             tests = [
                 f"{place} is not h{i}()"
@@ -233,37 +169,34 @@ class Program:
             yield f"if {' or '.join(tests)}:\n        if not link():\n            return None"
 
     def _body(self) -> Iterator[str]:
-        for key, root in self.roots.items():
-            if root.kind == "array" and key in self.local:
-                lasting = key in self.lasting
+        facts = self.facts
+        for key in facts.local:
+            root = facts.roots[key]
+            if root.kind == "array":
+                lasting = key in facts.lasting
                 content = root.content if lasting else self.tape.before[id(root.content)]
                 copied = "" if lasting else ".copy('K')"
                 yield f"{self._value(root)} = {self._name(content)}{copied}"
+        wanted: dict[int, list[Value]] = {}
+        for key in facts.local & facts.life.keys():
+            if facts.roots[key].kind == "empty":
+                wanted.setdefault(facts.life[key][0], []).append(facts.roots[key])
         handed = {id(y.root) for y in self.outputs}
-        handed_empty: dict[int, list[Value]] = {}
-        for key in self.local & self.life.keys():
-            if self.roots[key].kind == "empty":
-                handed_empty.setdefault(self.life[key][0], []).append(self.roots[key])
         dying: dict[int, list[str]] = {}
         for number, step in enumerate(self.tape.steps):
-            if number in self.once:
+            if number in facts.folded:
                 continue
-            for root in handed_empty.get(number, ()):
-                yield self._allocation(root)
+            for root in wanted.get(number, ()):
+                yield f"{self._value(root)} = {self._name(partial(like, root))}()"
             line = self._line(step)
             if line is not None:
                 yield line
-            for value in _values_in(step.result):
+            for value in values_in(step.result):
                 key = id(value.root)
-                if key in self.local and key not in handed and _size(value) >= LARGE:
-                    dying.setdefault(self.life[key][1], []).append(self._value(value))
+                if key in facts.local and key not in handed and size_of(value) >= LARGE:
+                    dying.setdefault(facts.life[key][1], []).append(self._value(value))
             if number in dying:
                 yield f"{' = '.join(dying.pop(number))} = None"
-
-    def _allocation(self, root: Value) -> str:
-        """Memory of its own for what is handed out, in the layout that it had."""
-        like = _at(_NOWHERE.ctypes.data, root, _NOWHERE)  # which nobody looks into
-        return f"{self._value(root)} = {self._name(np.empty_like)}({self._name(like)})"
 
     def _line(self, step: Step) -> str | None:
         how = step.how
@@ -365,68 +298,17 @@ class Program:
 
     # Memory ------------------------------------------------------------------------------------
 
-    def _link_memory(self) -> None:
-        """Give every static array its memory; arrays whose lives do not meet share it."""
-        roots = [
-            root
-            for key, root in self.roots.items()
-            if root.kind in ("temp", "empty") and key not in self.local
-        ]
-        plan = _Plan()
-        kept = {id(self.tape.steps[i].writes[0]) for i in self.once}
-        beginning: dict[int, list[Value]] = {}
-        ending: dict[int, list[Value]] = {}
-        for root in roots:
-            if id(root) in kept:
-                plan.take(root)
-            else:
-                first, last = self.life[id(root)]
-                beginning.setdefault(first, []).append(root)
-                ending.setdefault(last, []).append(root)
-        for number, step in enumerate(self.tape.steps):
-            early = self._overwritable(step, ending.get(number, []))
-            for root in early:
-                plan.release(root)
-            for root in beginning.get(number, []):
-                plan.take(root)
-            for root in ending.get(number, []):
-                if root not in early:
-                    plan.release(root)
-        self.memory = np.empty(plan.size + ALIGNMENT, np.uint8)
-        start = -self.memory.ctypes.data % ALIGNMENT + self.memory.ctypes.data
-        self.places = {key: start + offset for key, offset in plan.offsets.items()}
-        for i in self.once:
-            step = self.tape.steps[i]
-            (root,) = step.writes
-            array = self._array(root)
-            step.function(array, *step.args[1:], **step.kwargs)
-        for value in self.linked:
-            if value.root.kind != "slot":
-                self.scope[self.names[id(value)]] = self._array(value)
-
-    def _overwritable(self, step: Step, dying: list[Value]) -> list[Value]:
-        """Which of the arrays that die at a step its result may take the place of."""
-        if step.how != "into" or not isinstance(step.into, Into) or not dying:
-            return []
-        if step.into.function not in _ROUNDED or step.result.dtype.kind not in "fiu":
-            return []
-        operands = list(_values_in(step.args))
-        return [
-            root
-            for root in dying
-            if root.layout == step.result.layout
-            and all(x is root or x.root is not root for x in operands)
-            and root is not step.result
-        ][:1]
-
     def _array(self, value: Value) -> Array:
-        """A static array, by the address of its memory."""
+        """A static array."""
         root = value.root
+        constant = self.facts.constants.get(id(value))
+        if constant is not None:
+            return constant
+        if value.kind == "array":
+            return value.content  # type: ignore[no-any-return]
         if root.kind == "array":
-            if value is root:
-                return root.content  # type: ignore[no-any-return]
-            return _at(root.pointer + value.offset, value, root.content)
-        return _at(self.places[id(root)] + value.offset, value, self.memory)
+            return array_at(root.pointer + value.offset, value, root.content)
+        return array_at(self.places[id(root)] + value.offset, value, self.memory)
 
     def _link_slots(self) -> bool:
         """Use what Variables hold now in place of what they held; False where it has another
@@ -444,83 +326,8 @@ class Program:
         for value in self.linked:
             if value.root.kind == "slot":
                 place = self.places[id(value.root)] + value.offset
-                self.scope[self.names[id(value)]] = _at(place, value, None)
+                self.scope[self.names[id(value)]] = array_at(place, value, None)
         return True
-
-
-class _Plan:
-    """Where in one block of memory each array lives."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self.offsets: dict[int, int] = {}
-        self.free: list[tuple[int, int]] = []  # the last one was used last, and is in the cache
-        self.taken: dict[int, tuple[int, int]] = {}
-
-    def take(self, root: Value) -> None:
-        # With a gap behind it: NumPy takes another loop where operands touch.
-        size = (_size(root) // ALIGNMENT + 1) * ALIGNMENT
-        best = None
-        for i in range(len(self.free) - 1, -1, -1):
-            found = self.free[i][1]
-            if size <= found <= 2 * size and (best is None or found < self.free[best][1]):
-                best = i
-        if best is None:
-            block = (self.size, size)
-            self.size += size
-        else:
-            block = self.free.pop(best)
-        self.taken[id(root)] = block
-        self.offsets[id(root)] = block[0]
-
-    def release(self, root: Value) -> None:
-        block = self.taken.pop(id(root), None)
-        if block is not None:
-            self.free.append(block)
-
-
-class _Memory:
-    """Memory by its address, for `np.asarray`.
-
-    A Variable's array is known by its address alone, and not held: who holds an array decides
-    whether it is written in place.
-    """
-
-    def __init__(self, place: int, value: Value, keep: Any) -> None:
-        self.keep = keep
-        self.__array_interface__ = {
-            "version": 3,
-            "data": (place, False),
-            "shape": value.shape,
-            "strides": value.strides,
-            "typestr": value.dtype.str,
-        }
-
-
-def _at(place: int, value: Value, keep: Any) -> Array:
-    array = np.asarray(_Memory(place, value, keep))
-    return array if array.dtype == value.dtype else array.view(value.dtype)
-
-
-def _size(value: Value) -> int:
-    size = value.dtype.itemsize
-    for n in value.shape:
-        size *= n
-    return size
-
-
-def _values_in(x: Any) -> Iterator[Value]:
-    """The Values among arguments or results."""
-    if isinstance(x, Value):
-        yield x
-    elif type(x) in (tuple, list):
-        for item in x:
-            yield from _values_in(item)
-    elif type(x) is dict:
-        for item in x.values():
-            yield from _values_in(item)
-    elif type(x) is slice:
-        yield from _values_in((x.start, x.stop, x.step))
 
 
 def _is_literal(x: Any) -> bool:

@@ -334,6 +334,8 @@ class Tape:
         if name == "copy" and not args[1:] and not kwargs:
             # K keeps the order of the axes, C is the default
             return self.call(function, args, kwargs, into=lambda a, k: _copied_into(a[0]))
+        if name in ("flatten", "ravel", "reshape"):
+            return self._reshaped(function, args, kwargs)
         if name == "repeat" and any(isinstance(x, Traced) for x in (*args[1:], *kwargs.values())):
             self.refuse("it repeats elements as often as an array says")
         return self.call(function, args, kwargs)
@@ -358,6 +360,19 @@ class Tape:
 
         reduce = known.REDUCTIONS[name].reduce
         return self.call(reduce, (args[0], *options), into=into)
+
+    def _reshaped(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Where a new shape takes a copy, one into memory of the recording."""
+        x = args[0]
+        y = function(x.array, *args[1:], **kwargs)
+        if _owner(y) is _owner(x.array) or not y.flags.c_contiguous or kwargs:
+            return self.call(function, args, kwargs)
+        if not all(type(part) in (int, tuple) for part in args[1:]):
+            return self.call(function, args, kwargs)
+        out = self.empty(y.shape, y.dtype)
+        target = out.reshape(x.shape)
+        self.call(np.copyto, (target, x), writes=(target,))
+        return out
 
     def function(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """One of NumPy's functions, called with a stand-in."""

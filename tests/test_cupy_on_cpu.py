@@ -820,6 +820,7 @@ def test_threads_share_the_device() -> None:
 
 def test_memory_limit() -> None:
     pool = cp.get_default_memory_pool()
+    pool.free_all_blocks()
     before = pool.get_limit()
     pool.set_limit(size=pool.used_bytes() + 4096)
     try:

@@ -1,0 +1,132 @@
+"""Memory of a program: where its arrays live, and arrays by the address of their memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.numpy_analysis import Analysis, values_in
+from autograd_gpu.backends.numpy_tape import Step, Value
+
+Array = np.ndarray[Any, Any]
+
+ALIGNMENT = 64
+"""Bytes: a cache line."""
+
+# Their results are the nearest numbers to the true ones, whichever loop NumPy takes.  Others can
+# differ in the last bit where a result takes the place of an operand.
+_ROUNDED = frozenset(
+    (
+        *(np.absolute, np.add, np.divide, np.maximum, np.minimum, np.multiply, np.negative),
+        *(np.positive, np.square, np.sqrt, np.subtract),
+    )
+)
+
+
+def lay_out(facts: Analysis) -> tuple[Array, dict[int, int]]:
+    """One block of memory, and the addresses in it of all roots that live there.
+
+    Arrays whose lives do not meet share memory, most recently used first: it is in the cache.
+    """
+    plan = _Plan()
+    beginning: dict[int, list[Value]] = {}
+    ending: dict[int, list[Value]] = {}
+    for key, root in facts.roots.items():
+        if root.kind not in ("temp", "empty") or key in facts.local or key in facts.constants:
+            continue
+        first, last = facts.life[key]
+        beginning.setdefault(first, []).append(root)
+        ending.setdefault(last, []).append(root)
+    for number, step in enumerate(facts.steps):
+        dying = ending.get(number, [])
+        early = _overwritten(step, dying)
+        for root in early:
+            plan.release(root)
+        for root in beginning.get(number, []):
+            plan.take(root)
+        for root in dying:
+            if root not in early:
+                plan.release(root)
+    memory = np.empty(plan.size + ALIGNMENT, np.uint8)
+    start = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
+    return memory, {key: start + offset for key, offset in plan.offsets.items()}
+
+
+def _overwritten(step: Step, dying: Sequence[Value]) -> list[Value]:
+    """An array that dies at a step, and whose place the result may take."""
+    if step.into is None or step.into.function not in _ROUNDED:
+        return []
+    if step.result.dtype.kind not in "fiu":
+        return []
+    operands = list(values_in(step.args))
+    return [
+        root
+        for root in dying
+        if root.layout == step.result.layout
+        and all(x is root or x.root is not root for x in operands)
+        and root is not step.result
+    ][:1]
+
+
+class _Plan:
+    """Where in one block of memory each array lives."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self.offsets: dict[int, int] = {}
+        self._free: list[tuple[int, int]] = []  # the last one was used last
+        self._taken: dict[int, tuple[int, int]] = {}
+
+    def take(self, root: Value) -> None:
+        # With a gap behind it: NumPy takes another loop where operands touch.
+        size = (size_of(root) // ALIGNMENT + 1) * ALIGNMENT
+        best = None
+        for i in range(len(self._free) - 1, -1, -1):
+            found = self._free[i][1]
+            if size <= found <= 2 * size and (best is None or found < self._free[best][1]):
+                best = i
+        if best is None:
+            block = (self.size, size)
+            self.size += size
+        else:
+            block = self._free.pop(best)
+        self._taken[id(root)] = block
+        self.offsets[id(root)] = block[0]
+
+    def release(self, root: Value) -> None:
+        block = self._taken.pop(id(root), None)
+        if block is not None:
+            self._free.append(block)
+
+
+class _Memory:
+    """Memory by its address, for `np.asarray`.
+
+    A Variable's array is known by its address alone, and not held: who holds an array decides
+    whether it is written in place.
+    """
+
+    def __init__(self, address: int, value: Value, keep: Any) -> None:
+        self.keep = keep
+        self.__array_interface__ = {
+            "version": 3,
+            "data": (address, False),
+            "shape": value.shape,
+            "strides": value.strides,
+            "typestr": value.dtype.str,
+        }
+
+
+def array_at(address: int, value: Value, keep: Any) -> Array:
+    """An array of this layout in memory that `keep` keeps, if anything has to."""
+    array = np.asarray(_Memory(address, value, keep))
+    # some dtypes of other packages are plain bytes to the interface
+    return array if array.dtype == value.dtype else array.view(value.dtype)
+
+
+def size_of(value: Value) -> int:
+    """In bytes."""
+    return prod(value.shape) * value.dtype.itemsize
