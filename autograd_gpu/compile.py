@@ -251,15 +251,9 @@ class _Returned:
         return len(self.arrays) - 1
 
     def _variable(self, x: Variable) -> _Builder:
-<<<<<<< HEAD
-        argument = self._given.get(id(x))
-        if argument is not None:
-            return lambda outputs, given: given[argument]
-=======
         place = self._given.get(id(x))
         if place is not None:
             return lambda outputs, given, place=place: given[place]  # type: ignore[misc]
->>>>>>> compile
         if x.grad_fn is not None and x.grad_fn.shape is not None:
             self.reason = (
                 "it returns a Variable whose graph is still to be run backward; compile the "
