@@ -820,12 +820,11 @@ def test_threads_share_the_device() -> None:
 
 def test_memory_limit() -> None:
     pool = cp.get_default_memory_pool()
-    pool.free_all_blocks()
     before = pool.get_limit()
-    pool.set_limit(size=pool.used_bytes() + 4096)
+    pool.set_limit(size=pool.total_bytes() + 4096)
     try:
         with pytest.raises(cp.cuda.memory.OutOfMemoryError):
-            cp.empty(1 << 20)
+            cp.empty(pool.total_bytes() + (1 << 20))  # more than any free piece
     finally:
         pool.set_limit(size=before)
     with pytest.raises(cp.cuda.memory.OutOfMemoryError):
