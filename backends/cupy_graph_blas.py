@@ -38,20 +38,29 @@ class _Route(threading.local):
 class Products:
     """The cuBLAS of one recorded step, or of the eager run before it.
 
-    Without nvmath-python that eager run is left to CuPy, and `calls` raises in the recorded one.
+    Without it, which `missing` explains, that eager run is left to CuPy, and `calls` raises in the
+    recorded one.
     """
 
-    def __init__(self, cublas: Any) -> None:
-        self._cublas = cublas
-        self._handle = None if cublas is None else _handle(cublas)
+    def __init__(self) -> None:
+        self._cublas: Any = None
+        self._handle = 0
+        self.missing = ""
+        try:
+            self._cublas = importlib.import_module("nvmath.bindings.cublas")
+            self._handle = _handle(self._cublas)
+        except ImportError:
+            self.missing = INSTALL
+        except Exception as error:  # it has errors of its own for libraries that it does not find
+            self.missing = f"nvmath-python cannot use cuBLAS: {type(error).__name__}: {error}"
         self._stream: int | None = None
         self.workspace: Array | None = None
 
     def calls(self) -> Calls:
-        """What to call on the current stream; NotReplayable without nvmath-python."""
+        """What to call on the current stream; NotReplayable if cuBLAS is `missing`."""
         cublas, handle = self._cublas, self._handle
-        if handle is None:
-            raise NotReplayable(INSTALL)
+        if self.missing:
+            raise NotReplayable(self.missing)
         stream = cp.cuda.get_current_stream().ptr
         if stream != self._stream:
             if self.workspace is None:
@@ -68,7 +77,7 @@ route = _Route()
 @contextmanager
 def captured_products() -> Iterator[Products]:
     """Within it this thread's products can be captured."""
-    with _routed(Products(_bindings())) as products:
+    with _routed(Products()) as products:
         yield products
 
 
@@ -76,8 +85,8 @@ def captured_products() -> Iterator[Products]:
 def rehearsed_products() -> Iterator[None]:
     """Within it this thread's products take the way that captured ones take, if there is one: what
     cuBLAS loads for them is loaded then."""
-    cublas = _bindings()
-    with _routed(None if cublas is None else Products(cublas)):
+    products = Products()
+    with _routed(None if products.missing else products):
         yield
 
 
@@ -89,13 +98,6 @@ def _routed(products: Products | None) -> Iterator[Any]:
         yield products
     finally:
         route.products = previous
-
-
-def _bindings() -> Any:
-    try:
-        return importlib.import_module("nvmath.bindings.cublas")
-    except ImportError:
-        return None
 
 
 # A handle is expensive to make, and lives on, as CuPy's do.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import cupy as cp
+from cupy.cuda import device
 
 from autograd_gpu.backends.cupy_live import LiveNumbers
 from autograd_gpu.recorder import NotReplayable, Replay
@@ -24,7 +25,7 @@ class Slot:
     def __init__(self, variable: Any, name: str, static: Array | None, held: Any) -> None:
         if held is not None and not isinstance(held, cp.ndarray):
             raise NotReplayable(f"it uses a Variable with a {type(held).__name__} beside CuPy's")
-        if held is not None and held.data.device_id != cp.cuda.Device().id:
+        if held is not None and held.data.device_id != device.get_device_id():
             raise NotReplayable(f"it uses {held.device}, which is not the current one")
         self.variable, self.name, self.static = variable, name, static
         self.is_read = self.in_place = self.is_bound = False
@@ -139,11 +140,11 @@ class GraphReplay:
                 slot.variable = None  # arguments come and go
             self._slots.append((place, slot))
         self._bound = [(place, slot) for place, slot in self._slots if slot.is_bound]
-        self._device = cp.cuda.Device().id
+        self._device = device.get_device_id()
         self._stream: Any = None
 
     def __call__(self, given: Sequence[Any]) -> list[Any] | None:
-        if cp.cuda.Device().id != self._device:
+        if device.get_device_id() != self._device:
             return None
         for read, value in self._depends:
             if read() != value:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import importlib
 import importlib.util
 import sys
 import types
@@ -412,6 +413,21 @@ def test_without_nvmath_products_are_named(cp, counting, monkeypatch):
     assert function.reason.startswith("matmul(a: float32[3, 3], b: float32[3]) cannot be captured")
     assert "nvmath-python" in function.reason
     assert both(cp, lambda: lambda x: x * 2, 4).replays == 2  # which needs no product
+
+
+def test_an_nvmath_without_cublas_is_no_error(cp, counting, monkeypatch):
+    cublas = sys.modules["nvmath.bindings.cublas"]
+    threads = importlib.import_module("autograd_gpu.backends.cupy_graph_blas")
+
+    def create():
+        raise RuntimeError("libcublas.so.13 is not found")
+
+    monkeypatch.setattr(threads, "_handles", types.SimpleNamespace())
+    monkeypatch.setattr(cublas, "create", create)
+    w = ag.Variable(cp.ones((3, 3), "float32"))
+    function = both(cp, lambda: lambda x: w @ x, 4)
+    assert function.replays == 0
+    assert "nvmath-python cannot use cuBLAS: RuntimeError: libcublas.so.13" in function.reason
 
 
 # --- arguments and results ----------------------------------------------------------------------
