@@ -68,7 +68,10 @@ def celu(x: Any, alpha: float = 1.0) -> Variable:
 def prelu(x: Any, weight: Any) -> Variable:
     """x, or weight · x below 0; `weight` is [1], or [C] for `x` [N, C, ...]."""
     x = ops.asarray(x)
-    (n,) = shape_of(weight) or (1,)
+    shape = shape_of(weight) or (1,)
+    if len(shape) != 1:
+        raise ValueError(f"prelu: weight {list(shape)} is neither [1] nor [C]")
+    (n,) = shape
     if n != 1:
         if x.ndim < 2 or x.shape[1] != n:
             raise ValueError(f"prelu: weight [{n}] is not one per channel of x {list(x.shape)}")
