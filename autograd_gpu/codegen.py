@@ -230,8 +230,10 @@ class Writer:
         if x in self.operands:
             if self.variadic:
                 return f"[scalar(v, y) for v in r_{x}]"
-            if len(self.operands) == 1 or self.outputs:
+            if len(self.operands) == 1:
                 return f"r_{x}"
+            if self.outputs:
+                return f"scalar(r_{x}, y)"
             return f"r_{x} if r_{x}.__class__ is y.__class__ else scalar(r_{x}, y)"
         operand = x.removesuffix("_shape")
         if self.variadic:

@@ -10,6 +10,7 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.numpy_outputs import check_target
+from autograd_gpu.ops import complex_functions
 
 
 def divmod(a: Any, b: Any) -> tuple[Any, Any]:
@@ -32,7 +33,13 @@ def isneginf(x: Any) -> Any:
     return ops.equal(x, float("-inf"))
 
 
+def lambertw(z: Any, k: Any, tol: Any) -> Any:
+    """The ufunc behind SciPy's function; the tolerance is SciPy's business."""
+    return complex_functions.lambertw(z, int(k))
+
+
 UFUNC_ADAPTERS: dict[str, Callable[..., Any]] = {
+    "_lambertw": lambertw,
     "divmod": divmod,
     "matvec": matvec,
     "vecmat": vecmat,

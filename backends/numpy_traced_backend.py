@@ -113,7 +113,7 @@ def _matmul(a: Any, b: Any) -> Any:
     if numpy_matmul.is_half(a, b):
         return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if numpy_matmul.is_shared(a, b):
-        return _tape(a, b).call(numpy_matmul.matmul, (a, b))
+        return _tape(a, b).call(numpy_matmul.shared, (a, b))
     if not numpy_matmul.is_folded(a, b):
         return numpy_matmul.matmul(a, b)
     out = _tape(a, b).empty((*a.shape[:-1], b.shape[1]), np.result_type(a.dtype, b.dtype))
@@ -183,6 +183,20 @@ def _empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return np.empty(shape, dtype) if tape is None else tape.empty(shape, dtype)
 
 
+class _Special:
+    """scipy.special: its ufuncs as they are, other functions as one call of the recording."""
+
+    def __init__(self, functions: Any) -> None:
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._functions, name)
+        if not isinstance(function, np.ufunc):
+            function = _whole(function)
+        setattr(self, name, function)
+        return function
+
+
 def _namespace() -> ModuleType:
     plain = numpy_backend.namespace()
     xp = ModuleType("autograd_gpu.backends.numpy_traced_backend.xp", plain.__doc__)
@@ -216,5 +230,6 @@ def _namespace() -> ModuleType:
         empty=_empty,
         masked=_masked,
         matmul=_matmul,
+        special=_Special(plain.special),
     )
     return xp

@@ -1,5 +1,6 @@
 """The table of function_cases.py on CuPy: values, first and second gradients as on NumPy."""
 
+import cupy_on_cpu
 import numpy as np
 import pytest
 from function_cases import CASES
@@ -32,6 +33,20 @@ def test_derivatives_are_numpys(backend, row):
         return
     for actual, expected in zip(derivatives(row, backend), derivatives(row, "numpy"), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("row", [pytest.param(c, id=c.id) for c in ROWS.values()])
+def test_nothing_waits_for_the_device_on_cupy(row):
+    if not cupy_on_cpu.is_started():
+        pytest.skip("what waits is counted with --cupy-on-cpu")
+    put = load_backend("cupy").from_host
+    with ag.use_backend("cupy"):
+        xs = [ag.Variable(put(x), True) for x in row.operands]
+        options = {k: put(v) if isinstance(v, np.ndarray) else v for k, v in row.options.items()}
+        with cupy_on_cpu.counting() as c:
+            y = getattr(F, row.function)(*xs, **options)
+            ag.gradients(ag.sum(y**3), xs, allow_unused=True)
+    assert (c.waits, c.to_host) == (0, 0), str(c)
 
 
 @pytest.mark.parametrize("row", [pytest.param(c, id=c.id) for c in ROWS.values()])
