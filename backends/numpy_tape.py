@@ -347,16 +347,17 @@ class Tape:
         names = known.REDUCTIONS[name].parameters
         given = dict(zip(names, args[1:], strict=False)) | kwargs
         out = given.pop("out", None)
-        if out is not None or given.keys() - {"axis", "dtype", "keepdims"}:
+        if out is not None or given.keys() - {"axis", "dtype", "initial", "keepdims"}:
             if out is not None:
                 self.call(function, args, kwargs, writes=(out,))
                 return out
             return self.call(function, args, kwargs)
-        options = (given.get("axis"), given.get("dtype"), None, given.get("keepdims", False))
+        options = [given.get("axis"), given.get("dtype"), None, given.get("keepdims", False)]
+        if "initial" in given:
+            options.append(given["initial"])
 
         def into(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Into:
-            x, axis, dtype, _, keepdims = args
-            return Into(reduce, (x, axis, dtype, OUT, keepdims), kwargs)
+            return Into(reduce, (*args[:3], OUT, *args[4:]), kwargs)
 
         reduce = known.REDUCTIONS[name].reduce
         return self.call(reduce, (args[0], *options), into=into)
