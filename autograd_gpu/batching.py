@@ -14,7 +14,9 @@ from autograd_gpu.symbols import FUNCTIONS
 KERNELS: set[str] = set()
 """Fused steps that a namespace may have or lack: for batches their general form runs instead."""
 
-KEEPING = frozenset(("attention_gradients", "sequence_gradients", "softmax_less_picked"))
+KEEPING = frozenset(
+    ("alignment_gradient", "attention_gradients", "sequence_gradients", "softmax_less_picked")
+)
 """Those that get what another fused step kept in a form of its own."""
 
 MORE_ELEMENTWISE = frozenset(("fmod", "heaviside", "nextafter"))

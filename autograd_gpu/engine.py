@@ -111,22 +111,13 @@ def gradients(
     ins = _variables(inputs, "inputs")
     given = _grad_outputs(grad_outputs, outputs, len(outs))
     roots = [_root_node(x) for x in outs]
-    targets: list[Node | None] = [gradient_edge(x) for x in ins]
-    if None in targets:
-        i = targets.index(None)
-        raise RuntimeError(f"gradients: input {i} does not require a gradient")
-    for i, target in enumerate(targets):
-        if target.__class__ is Carrier and not target.edges:
-            raise RuntimeError(
-                f"gradients: no graph leads to input {i}, as jvp keeps none of the function that "
-                f"it runs; use grad or vjp there, which open a graph of their own"
-            )
+    targets = [_target(x, i) for i, x in enumerate(ins)]
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
         seed = _seed(root, one, create_graph)
         slots[node] = added(slots[node], seed) if node in slots else seed
         del seed
-    captured: dict[Node, Gradient] = {node: None for node in targets if node is not None}
+    captured: dict[Node, Gradient] = dict.fromkeys(targets)
     counts, masked = _count_paths(list(slots), captured)
     if not allow_unused:  # before anything runs and is released
         _require_used(targets, counts)
@@ -382,6 +373,18 @@ def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
         grad = backend_beside(value).asarray(grad, value.dtype)
     like = root if create_graph else value
     return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
+
+
+def _target(x: Variable, i: int) -> Node:
+    node = x.grad_fn or gradient_edge(x)
+    if node is None:
+        raise RuntimeError(f"gradients: input {i} does not require a gradient")
+    if node.__class__ is Carrier and not node.edges:
+        raise RuntimeError(
+            f"gradients: no graph leads to input {i}, as jvp keeps none of the function that it "
+            f"runs; use grad or vjp there, which open a graph of their own"
+        )
+    return node
 
 
 def _variables(x: Any, what: str) -> list[Variable]:

@@ -12,13 +12,13 @@ its place, which has no graph, so that memory does not grow with the number of o
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from autograd_gpu.accumulation import fit
-from autograd_gpu.backend import NAMESPACES, Array, backend_of
+from autograd_gpu.backend import NAMESPACES, SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.engine import gradients
 from autograd_gpu.graph import Carrier, Gradient, Node, gradient_edge
 from autograd_gpu.modes import enable_grad, levels, watching
@@ -37,12 +37,14 @@ def _is_cut(node: Node | None) -> bool:
 class Level:
     """One run with tangents: `with level:` around the function.
 
-    `tangents` has those of the Nodes.  `inner` are the Nodes that nothing outside of this run leads
-    to: their tangents are raw arrays, where others are Variables with a graph of their own.
+    A Carrier has its tangents with it, under the `key` of each run; `known` are those of other
+    Nodes.  `inner` are the Nodes that nothing outside of this run leads to, besides Carriers: their
+    tangents are raw arrays, where others are Variables with a graph of their own.
     """
 
     def __init__(self) -> None:
-        self.tangents: WeakKeyDictionary[Node, Gradient] = WeakKeyDictionary()
+        self.key = object()  # not the run itself, which Carriers would keep alive
+        self.known: WeakKeyDictionary[Node, Gradient] = WeakKeyDictionary()
         self.inner: WeakSet[Node] = WeakSet()
 
     def __enter__(self) -> None:
@@ -53,44 +55,48 @@ class Level:
         levels.reset(self.token)
         watching.pop()
 
+    def tangent(self, node: Node | None) -> Gradient:
+        """The tangent of the value of a Node in this run, or None."""
+        if isinstance(node, Carrier):
+            return node.tangents.get(self.key)
+        return None if node is None else self.known.get(node)
+
+    def is_inner(self, node: Node | None, outer: Sequence[Level]) -> bool:
+        """Whether nothing outside of this run, of which `outer` are around, leads to the Node."""
+        if _is_cut(node):
+            return not any(level.tangent(node) is not None for level in outer)
+        return node in self.inner
+
     def stand_in(self, node: Node) -> Node:
         """Tell the tangents of a new Node, in this run and in those around it; the Node itself, or
         the Carrier in its place."""
         active = levels.get()
+        carrier = None
+        alone = all(map(_is_cut, node.edges))
+        if alone and not (node.keeps_graph or _keeping.get()):
+            carrier = Carrier()
+            carrier.edges, carrier.tangents = (), {}
+            carrier.shape, carrier.dtype, carrier.hooks = node.shape, node.dtype, None
         for i, level in enumerate(active):
-            level.follow(node, active[:i])
-        if node.keeps_graph or _keeping.get() or not all(map(_is_cut, node.edges)):
-            return node
-        carrier = Carrier()
-        carrier.edges = ()
-        carrier.shape, carrier.dtype, carrier.hooks = node.shape, node.dtype, None
-        for level in active:
-            if node in level.tangents:
-                level.tangents[carrier] = level.tangents[node]
-            if node in level.inner:
-                level.inner.add(carrier)
-        return carrier
-
-    def is_inner(self, node: Node | None, outer: Sequence[Level]) -> bool:
-        """Whether nothing outside of this run, of which `outer` are around, leads to the Node."""
-        if node is None or node in self.inner:
-            return True
-        return _is_cut(node) and not any(node in level.tangents for level in outer)
-
-    def follow(self, node: Node, outer: tuple[Level, ...]) -> None:
-        """The tangent of a new Node in this run; what computes it may have tangents in `outer`."""
-        tangents = [None if edge is None else self.tangents.get(edge) for edge in node.edges]
-        inner = all(self.is_inner(edge, outer) for edge in node.edges)
-        if inner:
-            self.inner.add(node)
-        if any(t is not None for t in tangents):
-            token = levels.set(outer)
-            try:
-                t = tangent_of(node, tangents, recorded=not inner)
-            finally:
-                levels.reset(token)
-            if t is not None:
-                self.tangents[node] = t
+            outer = active[:i]
+            looked_up = carrier is None or level is not active[-1]  # by runs within this one
+            tangents = [level.tangent(edge) for edge in node.edges]
+            inner = (alone and not outer) or all(level.is_inner(e, outer) for e in node.edges)
+            if inner and looked_up:
+                level.inner.add(node)
+            given = [t for t in tangents if t is not None]
+            if given:
+                recorded = not inner or any(isinstance(t, Variable) for t in given)
+                token = levels.set(outer)  # what computes it has tangents there
+                try:
+                    t = tangent_of(node, tangents, recorded=recorded)
+                finally:
+                    levels.reset(token)
+                if carrier is not None:
+                    carrier.tangents[level.key] = t
+                if looked_up:
+                    level.known[node] = t
+        return node if carrier is None else carrier
 
 
 @contextmanager
@@ -111,7 +117,7 @@ def announce(node: Node) -> None:
 
 def is_carried(node: Node) -> bool:
     """Whether a run that is going on has a tangent for the value of `node`."""
-    return any(node in level.tangents for level in levels.get())
+    return any(level.tangent(node) is not None for level in levels.get())
 
 
 def mark_inner(leaf: Variable) -> Node | None:
@@ -126,19 +132,26 @@ def mark_inner(leaf: Variable) -> Node | None:
 
 def tangent_of(node: Node, tangents: Sequence[Gradient], *, recorded: bool) -> Gradient:
     """The tangent of the value of `node`; `recorded` asks for Variables with a graph."""
-    tell = node.tangent
-    if recorded:
-        tangents = [as_variable(t) for t in tangents]
-        tell = node.tangent_recorded
     try:
-        with near(_first_of(tangents)), enable_grad() if recorded else nullcontext():
-            t = tell(tangents)
-            if t is NotImplemented:
-                t = _by_two_pulls(node, tangents, recorded)
-            return fitted(t, node.shape, node.dtype)
+        if not SEVERAL_DEVICES:
+            return _tangent_here(node, tangents, recorded)
+        with near(_first_of(tangents)):
+            return _tangent_here(node, tangents, recorded)
     except Exception as error:
         error.add_note(f"raised in forward mode, at {node.name}")
         raise
+
+
+def _tangent_here(node: Node, tangents: Sequence[Gradient], recorded: bool) -> Gradient:
+    if recorded:
+        tangents = [as_variable(t) for t in tangents]
+        with enable_grad():
+            t = node.tangent_recorded(tangents)
+            t = _by_two_pulls(node, tangents, True) if t is NotImplemented else t
+            return fitted(t, node.shape, node.dtype)
+    t = node.tangent(tangents)
+    t = _by_two_pulls(node, tangents, False) if t is NotImplemented else t
+    return fitted(t, node.shape, node.dtype)
 
 
 def _first_of(tangents: Sequence[Gradient]) -> Array:
@@ -162,6 +175,8 @@ def fitted(t: Gradient, shape: Any, dtype: Any) -> Gradient:
         return None
     if t.__class__ is tuple:
         return tuple(map(fitted, t, shape, dtype))
+    if t.dtype is dtype and t.shape == shape and t.__class__ in NAMESPACES:
+        return t
     if not is_differentiable(dtype):
         return None
     xp = NAMESPACES.get(t.__class__)

@@ -240,9 +240,10 @@ class Carrier(FunctionNode):
     """Stands for a value that has tangents, in `autograd_gpu.forward`: the identity along its edge,
     or without one the end of the graph."""
 
-    __slots__ = ()
+    __slots__ = ("tangents",)
 
     label = "tangent"
+    tangents: dict[object, Gradient]
 
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (g,) * len(edges)

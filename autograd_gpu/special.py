@@ -11,6 +11,7 @@ from typing import Any
 
 from autograd_gpu import ops as _ops
 from autograd_gpu.ops.arguments import variable as _variable
+from autograd_gpu.ops.arithmetic import pair as _pair
 from autograd_gpu.ops.bessel import (
     exp1 as exp1,
     expi as expi,
@@ -21,9 +22,56 @@ from autograd_gpu.ops.bessel import (
     j0 as j0,
     j1 as j1,
     k0 as k0,
+    k0e as k0e,
     k1 as k1,
+    k1e as k1e,
     y0 as y0,
     y1 as y1,
+)
+from autograd_gpu.ops.bessel_orders import (
+    iv as iv,
+    ive as ive,
+    jv as jv,
+    kv as kv,
+    kve as kve,
+    spherical_in as spherical_in,
+    spherical_jn as spherical_jn,
+    spherical_kn as spherical_kn,
+    spherical_yn as spherical_yn,
+    yv as yv,
+)
+from autograd_gpu.ops.complex_functions import (
+    airy as airy,
+    lambertw as lambertw,
+    voigt_profile as voigt_profile,
+    wofz as wofz,
+    wrightomega as wrightomega,
+)
+from autograd_gpu.ops.distributions import (
+    bdtr as bdtr,
+    bdtrc as bdtrc,
+    betainc as betainc,
+    betaincc as betaincc,
+    betaincinv as betaincinv,
+    chdtr as chdtr,
+    chdtrc as chdtrc,
+    chdtri as chdtri,
+    fdtr as fdtr,
+    fdtrc as fdtrc,
+    gammainc as gammainc,
+    gammaincc as gammaincc,
+    gammainccinv as gammainccinv,
+    gammaincinv as gammaincinv,
+    gdtr as gdtr,
+    gdtrc as gdtrc,
+    nbdtr as nbdtr,
+    nbdtrc as nbdtrc,
+    ndtri_exp as ndtri_exp,
+    owens_t as owens_t,
+    pdtr as pdtr,
+    pdtrc as pdtrc,
+    stdtr as stdtr,
+    stdtrit as stdtrit,
 )
 from autograd_gpu.ops.exponentials import (
     exp2 as exp2,
@@ -34,18 +82,48 @@ from autograd_gpu.ops.exponentials import (
 )
 from autograd_gpu.ops.gammas import (
     beta as beta,
-    betainc as betainc,
     betaln as betaln,
+    binom as binom,
     digamma as digamma,
     gamma as gamma,
-    gammainc as gammainc,
-    gammaincc as gammaincc,
     lgamma as lgamma,
+    loggamma as loggamma,
     polygamma as polygamma,
     refuse as _refuse,
     rgamma as rgamma,
-    stdtr as stdtr,
     zeta as zeta,
+)
+from autograd_gpu.ops.hypergeometric import (
+    ellipe as ellipe,
+    ellipeinc as ellipeinc,
+    ellipj as ellipj,
+    ellipk as ellipk,
+    ellipkinc as ellipkinc,
+    hyp0f1 as hyp0f1,
+    hyp1f1 as hyp1f1,
+    hyp2f1 as hyp2f1,
+    hyperu as hyperu,
+)
+from autograd_gpu.ops.integrals import (
+    dawsn as dawsn,
+    erfi as erfi,
+    expn as expn,
+    exprel as exprel,
+    fresnel as fresnel,
+    log_ratio as _log_ratio,
+    shichi as shichi,
+    sici as sici,
+    spence as spence,
+)
+from autograd_gpu.ops.orthogonal import (
+    eval_chebyt as eval_chebyt,
+    eval_chebyu as eval_chebyu,
+    eval_gegenbauer as eval_gegenbauer,
+    eval_genlaguerre as eval_genlaguerre,
+    eval_hermite as eval_hermite,
+    eval_hermitenorm as eval_hermitenorm,
+    eval_laguerre as eval_laguerre,
+    eval_legendre as eval_legendre,
 )
 from autograd_gpu.ops.powers import cbrt as cbrt
 from autograd_gpu.ops.reductions import Axis as _Axis
@@ -72,6 +150,9 @@ log_expit = _logsigmoid
 expit = _sigmoid
 gammaln = lgamma
 psi = digamma
+jn = jv
+kn = kv
+yn = yv
 
 _LN10 = math.log(10)
 
@@ -79,6 +160,49 @@ _LN10 = math.log(10)
 def exp10(x: Any, /) -> _Variable:
     """10 to the power x."""
     return _ops.exp(_variable(x) * _LN10)
+
+
+def cosm1(x: Any, /) -> _Variable:
+    """cos(x) - 1, accurate near 0."""
+    return _variable(-2 * _ops.square(_ops.sin(_variable(x) / 2)))
+
+
+def powm1(x: Any, y: Any, /) -> _Variable:
+    """x ** y - 1 for x > 0, accurate near x = 1 and y = 0."""
+    return _ops.expm1(y * _ops.log(_variable(x)))
+
+
+def boxcox(x: Any, lmbda: Any, /) -> _Variable:
+    """(x ** lmbda - 1) / lmbda, and log(x) for an lmbda of 0; smooth there.
+
+    >>> ag.special.boxcox(Variable([4.0]), 0.5).tolist()
+    [2.0]
+    """
+    y = _ops.log(_variable(x))
+    return _variable(y * exprel(lmbda * y))
+
+
+def boxcox1p(x: Any, lmbda: Any, /) -> _Variable:
+    """boxcox(1 + x, lmbda)."""
+    y = log1p(_variable(x))
+    return _variable(y * exprel(lmbda * y))
+
+
+def inv_boxcox(y: Any, lmbda: Any, /) -> _Variable:
+    """The x with boxcox(x, lmbda) = y."""
+    y = _variable(y)
+    return _ops.exp(y * _log_ratio(_ops, lmbda * y))
+
+
+def inv_boxcox1p(y: Any, lmbda: Any, /) -> _Variable:
+    """The x with boxcox1p(x, lmbda) = y."""
+    y = _variable(y)
+    return expm1(y * _log_ratio(_ops, lmbda * y))
+
+
+def factorial(n: Any) -> _Variable:
+    """gamma(n + 1)."""
+    return gamma(_variable(n) + 1)
 
 
 def softmax(x: Any, /, axis: _Axis = None) -> _Variable:
@@ -137,23 +261,9 @@ def huber(delta: Any, r: Any, /) -> _Variable:
 
 def pseudo_huber(delta: Any, r: Any, /) -> _Variable:
     """delta ** 2 * (sqrt(1 + (r / delta) ** 2) - 1), and 0 for a delta of 0."""
-    r, delta = _variable(r), _variable(delta)
+    r, delta = _pair(r, delta)
     none = delta == 0
     ratio = r / _ops.where(none, 1.0, delta)
     # The same without the difference of numbers near 1, and without the square of large ones.
     y = r * (r / (1 + _ops.hypot(ratio, 1.0)))
     return _ops.where(none, 0.0, y)
-
-
-def chdtr(v: Any, x: Any, /) -> _Variable:
-    """The share of the chi-squared distribution with v degrees of freedom below x."""
-    return gammainc(_half(_refuse("chdtr", "v", v)), _half(x))
-
-
-def chdtrc(v: Any, x: Any, /) -> _Variable:
-    """1 - chdtr(v, x)."""
-    return gammaincc(_half(_refuse("chdtrc", "v", v)), _half(x))
-
-
-def _half(x: Any) -> Any:
-    return x / 2

@@ -16,6 +16,7 @@ from autograd_gpu.backends import (
     numpy_adaptive_steps,
     numpy_attention,
     numpy_convolution,
+    numpy_ctc,
     numpy_functions,
     numpy_fuse,
     numpy_lstm,
@@ -85,6 +86,8 @@ def namespace() -> ModuleType:
     vars(xp).update(direct)
     vars(xp).update(numpy_pooling.bound())
     vars(xp).update(
+        alignment_gradient=numpy_ctc.alignment_gradient,
+        alignments=numpy_ctc.alignments,
         assign=operator.setitem,
         attended=numpy_attention.attended,
         attention_gradients=numpy_attention.attention_gradients,

@@ -29,8 +29,8 @@ def matmul(a: Array, b: Array) -> Any:
         return out
     if _COPIES_FOR_BLAS and a.ndim > 1 and b.ndim > 1:
         a, b = _for_blas(a), _for_blas(b)
-    if a.ndim > 2 and b.ndim > 2 and _is_shared(a, b):
-        return _shared_matmul(a, b)
+    if a.ndim > 2 and is_shared(a, b):
+        return shared(a, b)
     return np.matmul(a, b)
 
 
@@ -60,19 +60,19 @@ That is 0.3 ms in one.  At half of it, [32, 64, 64] @ [32, 64, 64], to wake anot
 wait for it took all of what it saved."""
 
 
-def _is_shared(a: Array, b: Array) -> bool:
+def is_shared(a: Array, b: Array) -> bool:
     """Whether a batch of products is to be spread over threads, since BLAS does not do so."""
-    width = b.shape[-1]
     return (
-        a.size * width >= SHARED_FROM
-        and a.shape[-2] * a.shape[-1] * width <= SINGLE
-        and a.ndim == b.ndim
+        a.ndim == b.ndim > 2
+        and a.size * b.shape[-1] >= SHARED_FROM
+        and a.shape[-2] * a.shape[-1] * b.shape[-1] <= SINGLE
         and a.shape[0] == b.shape[0]
         and get_num_threads() > 1
     )
 
 
-def _shared_matmul(a: Array, b: Array) -> Array:
+def shared(a: Array, b: Array) -> Array:
+    """The products of a batch, on several threads."""
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, a.shape[-2], b.shape[-1]), np.result_type(a, b))
     n = len(a)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, values_in
+from autograd_gpu.backends.numpy_copies import Copies
 from autograd_gpu.backends.numpy_tape import Step, Value
 
 Array = np.ndarray[Any, Any]
@@ -26,7 +27,7 @@ _ROUNDED = frozenset(
 )
 
 
-def lay_out(facts: Analysis) -> tuple[Array, dict[int, int]]:
+def lay_out(facts: Analysis, copies: Copies) -> tuple[Array, dict[int, int]]:
     """One block of memory, and the addresses in it of all roots that live there.
 
     Arrays whose lives do not meet share memory, most recently used first: it is in the cache.
@@ -37,12 +38,14 @@ def lay_out(facts: Analysis) -> tuple[Array, dict[int, int]]:
     for key, root in facts.roots.items():
         if root.kind not in ("temp", "empty") or key in facts.local or key in facts.constants:
             continue
+        if key in copies.within:
+            continue
         first, last = facts.life[key]
         beginning.setdefault(first, []).append(root)
         ending.setdefault(last, []).append(root)
     for number, step in enumerate(facts.steps):
         dying = ending.get(number, [])
-        early = _overwritten(step, dying)
+        early = _overwritten(step, dying) if id(step.result) not in copies.within else []
         for root in early:
             plan.release(root)
         for root in beginning.get(number, []):
@@ -52,7 +55,11 @@ def lay_out(facts: Analysis) -> tuple[Array, dict[int, int]]:
                 plan.release(root)
     memory = np.empty(plan.size + ALIGNMENT, np.uint8)
     start = memory.ctypes.data + -memory.ctypes.data % ALIGNMENT
-    return memory, {key: start + offset for key, offset in plan.offsets.items()}
+    places = {key: start + offset for key, offset in plan.offsets.items()}
+    for key in copies.within:
+        home, offset = copies.home(facts.roots[key])
+        places[key] = places[id(home)] + offset
+    return memory, places
 
 
 def _overwritten(step: Step, dying: Sequence[Value]) -> list[Value]:

@@ -12,6 +12,7 @@ from weakref import ref
 import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
+from autograd_gpu.backends.numpy_copies import Copies
 from autograd_gpu.backends.numpy_memory import array_at, lay_out, size_of
 from autograd_gpu.backends.numpy_tape import OUT, Argument, HostNumber, Into, Step, Tape, Value
 
@@ -49,7 +50,9 @@ class Program:
     ) -> None:
         self.tape, self.outputs = tape, outputs
         self.facts = Analysis(tape, outputs, lasting)
-        self.memory, self.places = lay_out(self.facts)
+        copies = Copies(self.facts)
+        self.dropped = copies.dropped | self.facts.folded
+        self.memory, self.places = lay_out(self.facts, copies)
         self.scope: dict[str, Any] = {"getrefcount": getrefcount}
         self.names: dict[Any, str] = {}
         self.linked: list[Value] = []
@@ -184,7 +187,7 @@ class Program:
         handed = {id(y.root) for y in self.outputs}
         dying: dict[int, list[str]] = {}
         for number, step in enumerate(self.tape.steps):
-            if number in facts.folded:
+            if number in self.dropped:
                 continue
             for root in wanted.get(number, ()):
                 yield f"{self._value(root)} = {self._name(partial(like, root))}()"

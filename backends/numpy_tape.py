@@ -347,16 +347,17 @@ class Tape:
         names = known.REDUCTIONS[name].parameters
         given = dict(zip(names, args[1:], strict=False)) | kwargs
         out = given.pop("out", None)
-        if out is not None or given.keys() - {"axis", "dtype", "keepdims"}:
+        if out is not None or given.keys() - {"axis", "dtype", "initial", "keepdims"}:
             if out is not None:
                 self.call(function, args, kwargs, writes=(out,))
                 return out
             return self.call(function, args, kwargs)
-        options = (given.get("axis"), given.get("dtype"), None, given.get("keepdims", False))
+        options = [given.get("axis"), given.get("dtype"), None, given.get("keepdims", False)]
+        if "initial" in given:
+            options.append(given["initial"])
 
         def into(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Into:
-            x, axis, dtype, _, keepdims = args
-            return Into(reduce, (x, axis, dtype, OUT, keepdims), kwargs)
+            return Into(reduce, (*args[:3], OUT, *args[4:]), kwargs)
 
         reduce = known.REDUCTIONS[name].reduce
         return self.call(reduce, (args[0], *options), into=into)
@@ -392,12 +393,29 @@ class Tape:
         if not known.is_known(name) or (name == "where" and len(args) != 3):
             self.refuse(f"numpy.{name} is not known to depend on shapes only")
         if name in known.JOINING and set(kwargs) <= {"axis"}:
-            return self.call(
-                function, args, kwargs, into=lambda a, k: Into(function, a, {**k, "out": OUT})
-            )
+            return self._joined(name, function, args, kwargs)
         if name in known.METHODS:
             return getattr(args[0], name)(*args[1:], **kwargs)
         return self.call(function, args, kwargs)
+
+    def _joined(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
+        """A stack or concatenation, as copies into its parts: most of them are left out later."""
+        real_args, _ = self._apart(args, [])
+        result = function(*real_args, **kwargs)
+        parts = list(args[0]) if isinstance(args[0], (tuple, list)) else []
+        axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
+        if not all(isinstance(x, Traced) for x in parts) or not isinstance(axis, int) or not parts:
+            return self.call(function, args, kwargs)
+        out = self.empty(result.shape, result.dtype)
+        before = (slice(None),) * (axis % result.ndim)
+        start = 0
+        for x in parts:
+            size = 1 if name == "stack" else x.shape[axis]
+            place = start if name == "stack" else slice(start, start + size)
+            view = out[(*before, place, Ellipsis)]
+            self.call(np.copyto, (view, x), writes=(view,))
+            start += size
+        return out
 
     def _filled(self, name: str, function: Any, args: Any, kwargs: Any) -> Any:
         real_args, _ = self._apart(args, [])

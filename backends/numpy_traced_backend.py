@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import ModuleType
+from functools import partial
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -18,14 +19,11 @@ from autograd_gpu.threads import get_num_threads
 
 Array = Any
 
-WHOLE = words(
-    """check_indices conv conv2d conv2d_input conv2d_weight conv_input conv_weight erf
-    layer_norm_gradients max_pool max_pool_gather max_pool_spread normalised random_bits
-    random_unit scatter_add softmax_cross_entropy softmax_less_picked sum_pool sum_pool_spread
-    windows"""
-)
-"""Functions of the namespace that are one call of the recording: they use scratch memory, look at
-values, or are C code."""
+FOLLOWED = words("clip expm1 mean std sum take var")
+"""Our own functions that are recorded call by call.
+
+Any other is one call of the recording: they use scratch memory, look at values, or are C code.
+"""
 
 
 class TracedBackend(numpy_backend.NumpyBackend):
@@ -114,6 +112,8 @@ def _matmul(a: Any, b: Any) -> Any:
         return numpy_matmul.matmul(a, b)
     if numpy_matmul.is_half(a, b):
         return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
+    if numpy_matmul.is_shared(a, b):
+        return _tape(a, b).call(numpy_matmul.shared, (a, b))
     if not numpy_matmul.is_folded(a, b):
         return numpy_matmul.matmul(a, b)
     out = _tape(a, b).empty((*a.shape[:-1], b.shape[1]), np.result_type(a.dtype, b.dtype))
@@ -152,6 +152,8 @@ def _masked(x: Any, mask: Any) -> Any:
     if not isinstance(x, Traced):
         return numpy_functions.masked(x, mask)
     bits = numpy_functions.bits_of(x, mask)
+    if mask.dtype.char != "?":
+        mask = mask != 0
     if bits is None:
         return np.where(mask, x, x.dtype.type(0))
     y = x.tape.empty(x.shape, x.dtype)
@@ -186,12 +188,13 @@ def _namespace() -> ModuleType:
     xp = ModuleType("autograd_gpu.backends.numpy_traced_backend.xp", plain.__doc__)
     names = {k: v for k, v in vars(plain).items() if not k.startswith("__")}
     vars(xp).update(names)
-    for name in WHOLE:
-        if name in names:
-            setattr(xp, name, _whole(names[name]))
     for name, function in names.items():
-        module = getattr(function, "__module__", "")
-        if module.startswith("array_api_compat") and name not in ("finfo", "iinfo"):
+        inner = function.func if isinstance(function, partial) else function
+        # where it is written: wrappers go by the name of what they wrap
+        module = inner.__globals__["__name__"] if isinstance(inner, FunctionType) else ""
+        if module.startswith("autograd_gpu.backends") and name not in FOLLOWED:
+            setattr(xp, name, _whole(function))
+        elif module.startswith("array_api_compat") and name not in ("finfo", "iinfo"):
             setattr(xp, name, _from_compat(name, function))
     xp.linalg = ModuleType("linalg")
     for name, function in vars(plain.linalg).items():

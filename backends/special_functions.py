@@ -39,11 +39,15 @@ class SpecialFunctions:
                     half = dtype
             if half is None:
                 return function(*arguments)
+
+            def narrow(y: Any) -> Any:
+                return y.astype(half) if y.dtype.itemsize == 4 else y
+
             wide = [
                 x.astype("float32") if getattr(x, "dtype", None) == half else x for x in arguments
             ]
             y = function(*wide)
-            return y.astype(half) if y.dtype.itemsize == 4 else y
+            return tuple(map(narrow, y)) if isinstance(y, tuple) else narrow(y)
 
         setattr(self, name, call)
         return call

@@ -27,7 +27,9 @@ def by_hand(row: Row, data: SimpleNamespace) -> Program:
 
 def ours(row: Row, data: SimpleNamespace) -> Program:
     if row.mode == "call":
-        return Program(lambda: [row.ours(data, *[getattr(data, name) for name in row.leaves])])
+        arrays = [getattr(data, name) for name in row.leaves]
+        call = _replaying(partial(row.ours, data), *arrays) if row.compiled else row.ours
+        return Program(lambda: [call(*arrays) if row.compiled else call(data, *arrays)])
     leaves = [ag.Variable(getattr(data, name), requires_grad=True) for name in row.leaves]
     run = partial(row.ours, _convert(data, ag.Variable), *leaves)
     if row.mode == "no_grad":
@@ -45,7 +47,14 @@ def ours(row: Row, data: SimpleNamespace) -> Program:
             optimiser.step()
             return [v.grad for v in leaves] + leaves
 
-        return Program(train)
+        if not row.compiled:
+            return Program(train)
+        before, state = [v.value.copy() for v in leaves], optimiser.state_dict()
+        replay = _replaying(train)
+        for v, value in zip(leaves, before, strict=True):
+            v.value[...] = value
+        optimiser.load_state_dict(state)
+        return Program(replay)
 
     def step() -> Sequence[Any]:
         for v in leaves:
@@ -53,7 +62,17 @@ def ours(row: Row, data: SimpleNamespace) -> Program:
         run().backward(*upstream)
         return [v.grad for v in leaves]
 
-    return Program(step)
+    return Program(_replaying(step) if row.compiled else step)
+
+
+def _replaying(step: Callable[..., Any], *args: Any) -> Callable[..., Any]:
+    """The step compiled, and called until it is replayed."""
+    compiled = ag.compile(step)
+    while not compiled.replays:
+        compiled(*args)
+        if compiled.reason is not None:
+            raise RuntimeError(f"not compiled: {compiled.reason}")
+    return compiled
 
 
 def pytorch(

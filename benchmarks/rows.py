@@ -27,6 +27,7 @@ class Row:
     leaves: tuple[str, ...]
     mode: Mode = "step"
     optimiser: tuple[Literal["sgd", "adam"], float] | None = None
+    compiled: bool = False  # whether our step goes through autograd_gpu.compile
     left_out: Mapping[str, str] = MappingProxyType({})  # programs, and why they have no such row
     seconds: float = 0.15  # what one slice of the timing should take
 

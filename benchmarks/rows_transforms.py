@@ -1,7 +1,7 @@
-"""A Hessian-vector product, a Jacobian and a Hessian, of a network of two tanh layers.
+"""Products with the Jacobian and the Hessian of a network of two tanh layers, and these as a whole.
 
-PyTorch has several ways to each of them; the rows take the fastest: gradients of gradients for the
-product, `torch.func` for the matrices.
+PyTorch has several ways to each of them; the rows take the fastest: dual numbers and gradients of
+gradients for the products, `torch.func` for the matrices.
 """
 
 from __future__ import annotations
@@ -57,6 +57,33 @@ def second_derivative(d: Data, du: np.ndarray) -> np.ndarray:
     dq = (2 - 6 * y * y) * (1 - y * y) * (d.w2 @ dh)
     dp = (d.w2.T @ dq) * slope - 2 * (d.w2.T @ q) * h * dh
     return d.w1.T @ dp
+
+
+class JacobianVectorProduct(Transform):
+    name = "Jacobian-vector product, network 64-128-64"
+    leaves = ("x", "v")
+
+    def by_hand(self, d: Data) -> Step:
+        def step() -> list[np.ndarray]:
+            h = np.tanh(d.w1 @ d.x + d.b)
+            y = np.tanh(d.w2 @ h)
+            return [(1 - y * y) * (d.w2 @ ((1 - h * h) * (d.w1 @ d.v)))]
+
+        return step
+
+    def ours(self, d: Data, x: Any, v: Any) -> Any:
+        return ag.jvp(network(ag, d), x, v)[1]
+
+    def torch(self, d: Data, x: Any, v: Any) -> Any:
+        with torch.autograd.forward_ad.dual_level():
+            y = network(torch, d)(torch.autograd.forward_ad.make_dual(x, v))
+            return torch.autograd.forward_ad.unpack_dual(y).tangent
+
+    def jax(self, xp: Any, d: Data, x: Any, v: Any) -> Any:
+        return jax.jvp(network(xp, d), (x,), (v,))[1]
+
+    def autograd(self, xp: Any, d: Data, x: Any, v: Any) -> Any:
+        return hips.make_jvp(network(xp, d))(x)(v)[1]
 
 
 class HessianVectorProduct(Transform):
@@ -126,4 +153,4 @@ class Hessian(Transform):
         return hips.hessian(loss(xp, d))(x)
 
 
-ROWS: list[Row] = [HessianVectorProduct(), Jacobian(), Hessian()]
+ROWS: list[Row] = [JacobianVectorProduct(), HessianVectorProduct(), Jacobian(), Hessian()]

@@ -29,6 +29,7 @@ FAMILIES = (
     "lstm",
     "physics",
     "transforms",
+    "compiled",
     "memory",
 )
 

@@ -29,7 +29,7 @@ class Block(nn.Module):
         b, t, dim = x.shape
         qkv = self.qkv(self.norm1(x)).reshape(b, t, 3, self.heads, dim // self.heads)
         q, k, v = ag.unstack(ag.permute_dims(qkv, (2, 0, 3, 1, 4)))
-        a = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        a = F.scaled_dot_product_attention(q, k, v, None, 0.1, is_causal=True)
         x = x + self.drop(self.proj(ag.permute_dims(a, (0, 2, 1, 3)).reshape(b, t, dim)))
         return x + self.out(F.gelu(self.fc(self.norm2(x)), approximate="tanh"))
 
@@ -43,6 +43,17 @@ class GPT(nn.Module):
     def forward(self, tokens: Any) -> Any:
         x = self.token(tokens) + self.position(np.arange(tokens.shape[1]))
         return self.head(self.norm(self.block(x)))
+
+
+class Reader(nn.Module):
+    """A class for each step of a sequence."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lstm, self.head = nn.LSTM(5, 8, num_layers=2, bidirectional=True), nn.Linear(16, 3)
+
+    def forward(self, x: Any) -> Any:
+        return self.head(self.lstm(x)[0])
 
 
 def mlp() -> Any:
@@ -76,6 +87,7 @@ def labels(seed: int, high: int, *shape: int) -> Any:
 MODELS: dict[str, tuple[Callable[[], Any], Callable[[int], tuple[Any, Any]]]] = {
     "mlp": (mlp, lambda i: (numbers(i, 8, 5), labels(i, 3, 8))),
     "lenet": (lenet, lambda i: (numbers(i, 4, 1, 8, 8), labels(i, 3, 4))),
+    "lstm": (Reader, lambda i: (numbers(i, 6, 4, 5), labels(i, 3, 6, 4))),
     "gpt": (GPT, lambda i: (labels(i, 11, 3, 6), labels(i + 1, 11, 3, 6))),
 }
 

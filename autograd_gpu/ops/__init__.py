@@ -188,12 +188,9 @@ from autograd_gpu.ops.exponentials import (
 )
 from autograd_gpu.ops.gammas import (
     beta as beta,
-    betainc as betainc,
     betaln as betaln,
     digamma as digamma,
     gamma as gamma,
-    gammainc as gammainc,
-    gammaincc as gammaincc,
     lgamma as lgamma,
     polygamma as polygamma,
     rgamma as rgamma,

@@ -39,7 +39,8 @@ def heaviside(xp: Namespace, a: Array, b: Array) -> Array:
     return xp.heaviside(a, b)
 
 
-def _pair(a: Any, b: Any) -> tuple[Variable, Variable]:
+def pair(a: Any, b: Any) -> tuple[Variable, Variable]:
+    """Both as Variables, a number in the dtype of the other."""
     if not hasattr(a, "dtype") and hasattr(b, "dtype"):
         b = variable(b)
         return beside(b, a), b
@@ -49,26 +50,26 @@ def _pair(a: Any, b: Any) -> tuple[Variable, Variable]:
 
 def fmax(a: Any, b: Any, /) -> Variable:
     """The larger of a and b; beside a NaN the other one."""
-    a, b = _pair(a, b)
+    a, b = pair(a, b)
     return where(isnan(a), b, where(isnan(b), a, maximum(a, b)))
 
 
 def fmin(a: Any, b: Any, /) -> Variable:
     """The smaller of a and b; beside a NaN the other one."""
-    a, b = _pair(a, b)
+    a, b = pair(a, b)
     return where(isnan(a), b, where(isnan(b), a, minimum(a, b)))
 
 
 def float_power(a: Any, b: Any, /) -> Variable:
     """a to the power b in float64, or in complex128."""
-    a, b = _pair(a, b)
+    a, b = pair(a, b)
     kind = "complex128" if "c" in (a.dtype.kind, b.dtype.kind) else "float64"
     return power(astype(a, kind), astype(b, kind))
 
 
 def logaddexp2(a: Any, b: Any, /) -> Variable:
     """log2(2 ** a + 2 ** b) without overflow."""
-    a, b = _pair(a, b)
+    a, b = pair(a, b)
     ln2 = math.log(2)
     return logaddexp(a * ln2, b * ln2) / ln2
 
@@ -81,13 +82,19 @@ def modf(x: Any, /) -> tuple[Variable, Variable]:
 
 
 @elementwise(x=lambda xp, g, i: xp.ldexp(g, i))
-def ldexp(xp: Namespace, x: Array, i: Array) -> Array:
+def ldexp_(xp: Namespace, x: Array, i: Array) -> Array:
+    """`ldexp` with an array of exponents."""
+    return xp.ldexp(x, i)
+
+
+def ldexp(x: Any, i: Any, /) -> Variable:
     """x * 2 ** i for integers i, exactly.
 
     >>> ldexp(Variable([0.75]), 3).tolist()
     [6.0]
     """
-    return xp.ldexp(x, i)
+    # As an array a number stays an integer beside x.
+    return ldexp_(x, i if hasattr(i, "dtype") else namespace_of(variable(x)).asarray(i))
 
 
 @primitive()

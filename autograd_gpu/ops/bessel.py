@@ -98,7 +98,8 @@ def i1(xp: Namespace, x: Array) -> Array:
 
 
 def _far_terms(order: int) -> list[float]:
-    """The coefficients of 1 / x in the asymptotic series of exp(-x) I(x) sqrt(2 π x)."""
+    """The coefficients of 1 / x in the asymptotic series of exp(-x) I(x) sqrt(2 π x), which are but
+    for signs those of exp(x) K(x) sqrt(2 x / π)."""
     terms = [1.0]
     for k in range(1, 8):
         terms.append(terms[-1] * ((2 * k - 1) ** 2 - 4 * order**2) / (8 * k))
@@ -108,18 +109,28 @@ def _far_terms(order: int) -> list[float]:
 GAPS = [a - b for a, b in zip(_far_terms(0), _far_terms(1), strict=True)]
 
 
-def _gap(xp: Namespace, x: Any, y0: Any, y1: Any) -> Any:
-    """i0e(x) - |i1e(x)| of these two, by its asymptotic series where they cancel."""
+def _gap(xp: Namespace, x: Any, near: Any, sign: int, scale: float) -> Any:
+    """`near`, the difference of functions of orders 0 and 1, or where they cancel its series."""
     size = xp.abs(x)
     far = size > (500 if x.dtype.itemsize >= 8 else 50)
     z = 1 / xp.where(far, size, 1)
     series: Any = 0
     for term in reversed(GAPS):
-        series = series * z + term
-    return xp.where(far, xp.sqrt(z * (0.5 / math.pi)) * series, y0 - xp.sign(x) * y1)
+        series = series * (sign * z) + term
+    return xp.where(far, xp.sqrt(z * scale) * series, near)
 
 
-@elementwise(x=lambda xp, g, x, y: g * (-xp.sign(x) * _gap(xp, x, y, call(xp, i1e, x))))
+def _i_gap(xp: Namespace, x: Any, y0: Any, y1: Any) -> Any:
+    """i0e(x) - |i1e(x)| of these two."""
+    return _gap(xp, x, y0 - xp.sign(x) * y1, 1, 0.5 / math.pi)
+
+
+def _k_gap(xp: Namespace, x: Any, y0: Any, y1: Any) -> Any:
+    """k0e(x) - k1e(x) of these two."""
+    return _gap(xp, x, y0 - y1, -1, 0.5 * math.pi)
+
+
+@elementwise(x=lambda xp, g, x, y: g * (-xp.sign(x) * _i_gap(xp, x, y, call(xp, i1e, x))))
 def i0e(xp: Namespace, x: Array) -> Array:
     """exp(-|x|) * i0(x); the gradient at 0 is 0."""
     return xp.special.i0e(x)
@@ -131,7 +142,7 @@ def _i1e(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     small = xp.where(near, x, 0)
     quotient = xp.exp(-xp.abs(small)) * call(xp, i_quotient, small, order=1)
     quotient = xp.where(near, quotient, y / xp.where(near, 1, x))
-    return g * (_gap(xp, x, call(xp, i0e, x), y) - quotient)
+    return g * (_i_gap(xp, x, call(xp, i0e, x), y) - quotient)
 
 
 @elementwise(x=_i1e)
@@ -150,6 +161,18 @@ def k0(xp: Namespace, x: Array) -> Array:
 def k1(xp: Namespace, x: Array) -> Array:
     """The modified Bessel function of the second kind of order 1, for x > 0."""
     return xp.special.k1(x)
+
+
+@elementwise(x=lambda xp, g, x, y: g * _k_gap(xp, x, y, call(xp, k1e, x)))
+def k0e(xp: Namespace, x: Array) -> Array:
+    """exp(x) * k0(x), for x > 0."""
+    return xp.special.k0e(x)
+
+
+@elementwise(x=lambda xp, g, x, y: g * -(_k_gap(xp, x, call(xp, k0e, x), y) + y / x))
+def k1e(xp: Namespace, x: Array) -> Array:
+    """exp(x) * k1(x), for x > 0."""
+    return xp.special.k1e(x)
 
 
 @elementwise(x=lambda xp, g, x: g * -(xp.exp(-x) / x))

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.primitive import primitive
 
 FAR = -1e30
@@ -54,7 +55,19 @@ def _total(xp: Namespace, alphas: list[Any], lengths: Any, ends: Any) -> Any:
     return xp.log(xp.sum(xp.exp(last - top), axis=1)) + top[:, 0]
 
 
-def _log_probs(
+@kernel
+def alignments(
+    xp: Namespace, log_probs: Any, labels: Any, jumps: Any, starts: Any, ends: Any, lengths: Any
+) -> tuple[Any, Any]:
+    """The log-probabilities of the targets [N], and what `alignment_gradient` gets as `kept`."""
+    wall = xp.full_like(starts[:, :2], FAR)
+    alphas = _forward(xp, _emitted(xp, log_probs, labels), jumps, starts, wall)
+    total = _total(xp, alphas, lengths, ends)
+    return total, (alphas, total)
+
+
+@kernel
+def alignment_gradient(
     xp: Namespace,
     g: Any,
     log_probs: Any,
@@ -63,16 +76,17 @@ def _log_probs(
     starts: Any,
     ends: Any,
     lengths: Any,
-    aux: Any,
+    kept: Any,
 ) -> Any:
+    """The gradient of the log-probabilities that `alignments` returns, for `log_probs`."""
     t, n, _ = log_probs.shape
     wall = xp.full_like(starts[:, :2], FAR)
     emitted = _emitted(xp, log_probs, labels)
-    if aux is None:
+    if kept is None:
         alphas = _forward(xp, emitted, jumps, starts, wall)
         total = _total(xp, alphas, lengths, ends)
     else:
-        alphas, total = aux
+        alphas, total = kept
     # the log-probability of the rest, given each state
     beta = xp.full_like(starts, FAR)
     up = xp.concat([jumps[:, 2:], wall], axis=1)
@@ -86,12 +100,26 @@ def _log_probs(
         beta = xp.where((lengths == step + 1)[:, None], ends, beta)
         passed = (step < lengths)[:, None]
         log_share = xp.where(passed, alphas[step] + beta - total[:, None], FAR)
-        parts.append(xp.exp(xp.minimum(log_share, 0)) * -g[:, None])
+        parts.append(xp.exp(xp.minimum(log_share, 0)) * g[:, None])
     steps = xp.reshape(xp.arange(t), (t, 1, 1))
     rows = xp.reshape(xp.arange(n), (1, n, 1))
     shares = xp.stack(parts[::-1])
     index = (*xp.broadcast_arrays(steps, rows, labels[None]),)
     return xp.scatter_add(shares, index, tuple(log_probs.shape))
+
+
+def _log_probs(
+    xp: Namespace,
+    g: Any,
+    log_probs: Any,
+    labels: Any,
+    jumps: Any,
+    starts: Any,
+    ends: Any,
+    lengths: Any,
+    aux: Any,
+) -> Any:
+    return alignment_gradient(xp, -g, log_probs, labels, jumps, starts, ends, lengths, aux)
 
 
 @primitive(aux=True, log_probs=_log_probs)
@@ -108,7 +136,5 @@ def ctc(
 
     labels, jumps, starts, ends [N, states]; lengths [N], how many steps of each sequence count.
     """
-    wall = xp.full_like(starts[:, :2], FAR)
-    alphas = _forward(xp, _emitted(xp, log_probs, labels), jumps, starts, wall)
-    total = _total(xp, alphas, lengths, ends)
-    return -total, (alphas, total)
+    total, kept = alignments(xp, log_probs, labels, jumps, starts, ends, lengths)
+    return -total, kept

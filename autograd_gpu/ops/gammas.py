@@ -1,4 +1,4 @@
-"""The gamma function and its relatives, for real numbers.
+"""The gamma function and its relatives.
 
 The values are scipy.special's, on a GPU cupyx.scipy.special's.
 """
@@ -10,7 +10,6 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.nested import call
-from autograd_gpu.ops.special import xlog1py, xlogy
 from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
@@ -22,7 +21,7 @@ def refuse(op: str, name: str, x: Any) -> Any:
     return x
 
 
-@elementwise(x=lambda xp, g, x, y: g * (y * call(xp, digamma, x)))
+@elementwise(x=lambda xp, g, x, y: g * xp.conj(y * call(xp, digamma, x)))
 def gamma(xp: Namespace, x: Array) -> Array:
     """The gamma function: gamma(n + 1) is n!.
 
@@ -34,21 +33,52 @@ def gamma(xp: Namespace, x: Array) -> Array:
 
 @elementwise(x=lambda xp, g, x: g * call(xp, digamma, x))
 def lgamma(xp: Namespace, x: Array) -> Array:
-    """log(|gamma(x)|); scipy.special's gammaln."""
+    """log(|gamma(x)|) of real x; scipy.special's gammaln."""
     return xp.special.gammaln(x)
 
 
-@elementwise(x=lambda xp, g, x: g * call(xp, polygamma_, x, order=1))
+@elementwise(x=lambda xp, g, x: g * xp.conj(call(xp, digamma, x)))
+def loggamma(xp: Namespace, x: Array) -> Array:
+    """The branch of log(gamma(x)) that is real for x > 0 and holomorphic elsewhere but for x <= 0,
+    where it is NaN for real x."""
+    return xp.special.loggamma(x)
+
+
+@elementwise(x=lambda xp, g, x: g * xp.conj(call(xp, polygamma_, x, order=1)))
 def digamma(xp: Namespace, x: Array) -> Array:
     """The derivative of log(gamma(x)); scipy.special's psi."""
     return xp.special.digamma(x)
 
 
-@elementwise(x=lambda xp, g, x, order: g * call(xp, polygamma_, x, order=order + 1))
+# Of Euler and Maclaurin's sum: so many terms, then B[2k] / (2k)! for k from 1 on.
+SHIFT = 24
+BERNOULLI = (1 / 12, -1 / 720, 1 / 30240, -1 / 1209600, 1 / 47900160, -691 / 1307674368000)
+
+
+def _zeta_of_complex(xp: Namespace, s: int, q: Array) -> Array:
+    """The sum over k of 1 / (k + q) ** s for s > 1, where Re(q) > -12."""
+    total = sum((q + k) ** -s for k in range(SHIFT))
+    w = q + SHIFT
+    total = total + w ** (1 - s) / (s - 1) + 0.5 * w**-s
+    power = w ** (-s - 1)
+    for k, b in enumerate(BERNOULLI):
+        total = total + b * math.perm(s + 2 * k, 2 * k + 1) * power
+        power = power / (w * w)
+    return total
+
+
+def _polygamma(xp: Namespace, g: Any, x: Any, order: int) -> Any:
+    return g * xp.conj(call(xp, polygamma_, x, order=order + 1))
+
+
+@elementwise(x=_polygamma)
 def polygamma_(xp: Namespace, x: Array, *, order: int) -> Array:
-    """`polygamma` of an order that is a Python number."""
+    """`polygamma` of an order that is a Python number; for complex x, those with Re(x) > -12."""
+    factor = (-1) ** (order + 1) * math.factorial(order)
+    if x.dtype.kind == "c":
+        return _zeta_of_complex(xp, order + 1, x) * factor
     # CuPy's polygamma takes no numbers for the order, and waits.
-    return xp.special.zeta(order + 1.0, x) * ((-1) ** (order + 1) * math.factorial(order))
+    return xp.special.zeta(order + 1.0, x) * factor
 
 
 def polygamma(n: int, x: Any, /) -> Variable:
@@ -63,6 +93,19 @@ def polygamma(n: int, x: Any, /) -> Variable:
 def rgamma(xp: Namespace, x: Array) -> Array:
     """1 / gamma(x), for x that is no negative integer or 0."""
     return 1 / xp.special.gamma(x)
+
+
+def _binom(xp: Namespace, a: Any, b: Any) -> Any:
+    return call(xp, digamma, a + 1) - call(xp, digamma, b + 1)
+
+
+@elementwise(
+    n=lambda xp, g, n, k, y: g * (y * _binom(xp, n, n - k)),
+    k=lambda xp, g, n, k, y: g * (y * _binom(xp, n - k, k)),
+)
+def binom(xp: Namespace, n: Array, k: Array) -> Array:
+    """The binomial coefficient gamma(n + 1) / gamma(k + 1) / gamma(n - k + 1), for 0 <= k <= n."""
+    return xp.special.binom(n, k)
 
 
 def _beta(xp: Namespace, a: Any, b: Any) -> Any:
@@ -85,79 +128,6 @@ def beta(xp: Namespace, a: Array, b: Array) -> Array:
 def betaln(xp: Namespace, a: Array, b: Array) -> Array:
     """log(|beta(a, b)|)."""
     return xp.special.betaln(a, b)
-
-
-# The derivatives for the first operand of what follows have no closed form.
-
-
-def _gamma_density(xp: Namespace, a: Any, x: Any) -> Any:
-    # xlogy: at 0 the density is 1 for the shape 1, where (a - 1) * log(x) would be NaN
-    return xp.exp(call(xp, xlogy, a - 1, x) - x - call(xp, lgamma, a))
-
-
-@elementwise(x=lambda xp, g, a, x: g * _gamma_density(xp, a, x))
-def gammainc_(xp: Namespace, a: Array, x: Array) -> Array:
-    """`gammainc`."""
-    return xp.special.gammainc(a, x)
-
-
-@elementwise(x=lambda xp, g, a, x: g * -_gamma_density(xp, a, x))
-def gammaincc_(xp: Namespace, a: Array, x: Array) -> Array:
-    """`gammaincc`."""
-    return xp.special.gammaincc(a, x)
-
-
-def gammainc(a: Any, x: Any, /) -> Variable:
-    """The share of the gamma distribution of shape a below x; differentiable in x."""
-    return gammainc_(refuse("gammainc", "a", a), x)
-
-
-def gammaincc(a: Any, x: Any, /) -> Variable:
-    """1 - gammainc(a, x); differentiable in x."""
-    return gammaincc_(refuse("gammaincc", "a", a), x)
-
-
-def _beta_density(xp: Namespace, a: Any, b: Any, x: Any) -> Any:
-    return xp.exp(call(xp, xlogy, a - 1, x) + call(xp, xlog1py, b - 1, -x) - call(xp, betaln, a, b))
-
-
-@elementwise(x=lambda xp, g, a, b, x: g * _beta_density(xp, a, b, x))
-def betainc_(xp: Namespace, a: Array, b: Array, x: Array) -> Array:
-    """`betainc`."""
-    return xp.special.betainc(a, b, x)
-
-
-def betainc(a: Any, b: Any, x: Any, /) -> Variable:
-    """The share of the beta distribution with parameters a and b below x; differentiable in x."""
-    return betainc_(refuse("betainc", "a", a), refuse("betainc", "b", b), x)
-
-
-def _stdtr(xp: Namespace, g: Any, df: Any, t: Any) -> Any:
-    normal = df + 0 * xp.sign(t) == math.inf
-    df = xp.where(normal, 1, df)
-    log = xp.log1p(t * t / df) * ((df + 1) * -0.5) - call(xp, betaln, df * 0.5, 0.5 + df * 0)
-    density = xp.exp(t * t * -0.5) / math.sqrt(2 * math.pi)
-    return g * xp.where(normal, density, xp.exp(log) / xp.sqrt(df))
-
-
-@elementwise(t=_stdtr)
-def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
-    """`stdtr`."""
-    normal = df + 0 * xp.sign(t) == math.inf
-    df = xp.where(normal, 1, df)
-    square = t * t
-    half = 0.5 + df * 0
-    tail = xp.special.betainc(df * 0.5, half, df / (square + df)) * 0.5
-    near = square < df
-    middle = xp.special.betainc(half, df * 0.5, xp.where(near, square, 0) / (square + df)) * 0.5
-    far = xp.where(t < 0, tail, 1 - tail)
-    y = xp.where(near, xp.sign(t) * middle + 0.5, far)
-    return xp.where(normal, xp.special.ndtr(t), y)
-
-
-def stdtr(df: Any, t: Any, /) -> Variable:
-    """The share of Student's t distribution with df degrees of freedom below t."""
-    return stdtr_(refuse("stdtr", "df", df), t)
 
 
 @elementwise(q=lambda xp, g, x, q: g * -(x * call(xp, zeta_, x + 1, q)))

@@ -16,10 +16,15 @@ ELEMENTWISE = (
     "activations",
     "arithmetic",
     "bessel",
+    "bessel_orders",
+    "complex_functions",
     "complexes",
+    "distributions",
     "elementwise",
     "exponentials",
     "gammas",
+    "hypergeometric",
+    "integrals",
     "powers",
     "selection",
     "special",
@@ -52,7 +57,8 @@ def mark() -> None:
     """Give the nodes of the ops that are known here their rule; all others keep the general one."""
     for name, primitive in PRIMITIVES.items():
         rule = {**dict.fromkeys(REDUCTIONS, reduction), **dict.fromkeys(ROWS, row)}.get(name)
-        if primitive.forward.__module__.rpartition(".")[2] in ELEMENTWISE:
+        module = primitive.forward.__module__.rpartition(".")[2]
+        if module in ELEMENTWISE and not primitive.outputs:
             rule = elementwise
         if rule is not None:
             setattr(primitive.node_type, "silent", rule)  # noqa: B010

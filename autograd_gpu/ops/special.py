@@ -36,14 +36,24 @@ def erfc(xp: Namespace, x: Array) -> Array:
 ODD_FACTORIALS = [math.prod(range(1, 2 * k + 2, 2)) for k in range(6)]
 
 
-def _erfcx(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
-    # 2 x y - SLOPE cancels far from 0, where the asymptotic series takes its place.
-    far = x > (30 if x.dtype.itemsize >= 8 else 8)
+def far_limit(x: Any) -> float:
+    """From where on `far_series` is exact, and formulas that cancel are not."""
+    return 30.0 if x.dtype.itemsize >= 8 else 8.0
+
+
+def far_series(xp: Namespace, x: Any, far: Any, sign: float) -> Any:
+    """1 / x² times the sum over k of (2k + 1)!! (sign / 2x²)^k, where `far` holds."""
     z = xp.square(1 / xp.where(far, x, 1))
     series: Any = 0
     for factor in reversed(ODD_FACTORIALS):
-        series = series * (z * -0.5) + factor
-    return g * xp.where(far, z * series * (-0.5 * SLOPE), 2 * xp.where(far, 0, x) * y - SLOPE)
+        series = series * (z * (0.5 * sign)) + factor
+    return z * series
+
+
+def _erfcx(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
+    far = x > far_limit(x)
+    near = 2 * xp.where(far, 0, x) * y - SLOPE
+    return g * xp.where(far, far_series(xp, x, far, -1) * (-0.5 * SLOPE), near)
 
 
 @elementwise(x=_erfcx)

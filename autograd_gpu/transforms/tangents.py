@@ -32,17 +32,16 @@ class ForwardRun:
     def _open(self, x: Any, v: Any) -> Variable:
         """A Variable in place of `x`, whose Node has the tangent `v`."""
         node = Carrier()
-        node.edges = ()
+        node.edges, node.tangents = (), {}
         if isinstance(x, Variable) and self.recording and x.requires_grad:
             node.edges = (gradient_edge(x),)
         x = x if isinstance(x, Variable) else Variable(x)
         require_differentiable(x, self.name)
         v = self._tangent(v, x)
         opened = make_result(x.value, node)
-        assert opened.grad_fn is not None  # a Node, perhaps not the same
-        self.level.tangents[opened.grad_fn] = v
-        if not node.edges and not isinstance(v, Variable):
-            self.level.inner.add(opened.grad_fn)
+        carrier = opened.grad_fn  # another one, perhaps, if there are runs around this
+        assert isinstance(carrier, Carrier)
+        carrier.tangents[self.level.key] = v
         return opened
 
     def _tangent(self, v: Any, x: Variable) -> Any:
@@ -73,7 +72,7 @@ class ForwardRun:
         def tangent(y: Any) -> Any:
             y = y if isinstance(y, Variable) else Variable(y)
             node = y.grad_fn
-            v = None if node is None else self.level.tangents.get(node)
+            v = self.level.tangent(node)
             if v is None:
                 v = zeros_like(y)
             if isinstance(v, Variable):

@@ -84,7 +84,7 @@ def check_version(found: str) -> None:
             f"CuPy {CUPY_VERSION}.  Either install that one (`pip install "
             f"'{_DISTRIBUTIONS[0]}=={CUPY_VERSION}.*'`), or set CUPY_VERSION in "
             f"tests/cupy_on_cpu/start.py to the new version, run `pytest --cupy-on-cpu "
-            f"tests/test_cupy_on_cpu.py` and repair what fails."
+            f"tests/emulated_cupy` and repair what fails."
         )
 
 

@@ -1,5 +1,9 @@
 """Functions, modules and optimisers on a device that is not the current one."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
+import cupy_on_cpu
 import numpy as np
 import pytest
 from function_cases import CASES, IMAGE, normal
@@ -19,17 +23,23 @@ def second():
     except backends.BackendError as error:
         pytest.skip(f"no GPU and not run with --cupy-on-cpu: {error}")
     import cupy
-    from cupy_on_cpu import devices, is_started
 
-    if not is_started():
+    if not cupy_on_cpu.is_started():
         if backend.device_count() < 2:
             pytest.skip("there is one GPU only")
         yield cupy.cuda.Device(1)
         return
-    with devices(2):
+    with cupy_on_cpu.devices(2):
         backends.count_devices(backend)
         yield cupy.cuda.Device(1)
     backends.count_devices(backend)
+
+
+def counting():
+    """What is counted of the emulated device; of a real one nothing is."""
+    if cupy_on_cpu.is_started():
+        return cupy_on_cpu.counting()
+    return nullcontext(SimpleNamespace(waits=0, to_host=0))
 
 
 def there(second, x):
@@ -106,8 +116,11 @@ OPTIMISERS = {
 def test_modules_run_there_on_cupy(second, name):
     make, run, shape = MODULES[name]
     layer = make().to("cuda:1")
-    y = run(layer, ag.Variable(there(second, normal(*shape).astype("f4")), True))
-    ag.sum(y * y).backward()
+    x = ag.Variable(there(second, normal(*shape).astype("f4")), True)
+    with counting() as c:
+        y = run(layer, x)
+        ag.sum(y * y).backward()
+    assert (c.waits, c.to_host) == (0, 0), str(c)
     assert homes(y, *layer.parameters()) == {1}
     assert homes(*[ag.Variable(p.grad) for p in layer.parameters() if p.grad is not None]) == {1}
 
@@ -118,7 +131,9 @@ def test_optimisers_step_there_on_cupy(second, name):
     optimizer = OPTIMISERS[name]([x])
     for _ in range(2):
         x.grad = there(second, np.cos(IMAGE))
-        optimizer.step()
+        with counting() as c:
+            optimizer.step()
+        assert (c.waits, c.to_host) == (0, 0), str(c)
     states = [ag.Variable(s) for s in optimizer.state[x].values() if hasattr(s, "dtype")]
     assert homes(x, *states) == {1}
     expected = ag.Variable(IMAGE.copy(), True)

@@ -13,6 +13,7 @@ from samples.calling import (
     derivatives,
     differentiable,
     in_dtype,
+    missing,
     on_gpu,
     run,
 )
@@ -36,8 +37,11 @@ def samples(condition=lambda name, sample: True):
 
 
 @pytest.fixture(params=ag.available_backends())
-def backend(request):
-    return load_backend(request.param)
+def backend(request, name):
+    chosen = load_backend(request.param)
+    if reason := missing(name, chosen):
+        pytest.skip(reason)
+    return chosen
 
 
 # Convolutions and the like need references of their own; their tests take the table's place.

@@ -22,6 +22,18 @@ TOLERANCE = {"float32": 2e-5, "float16": 2e-2}
 UP_TO_PHASES = ("eigh", "svd")
 
 
+# What cupyx.scipy.special lacks, or the derivatives of what it has need.
+NUMPY_ONLY = (
+    *("airy", "dawsn", "ellipe", "ellipk", "erfi", "fresnel", "hyp0f1", "hyp1f1", "hyp2f1"),
+    *("hyperu", "iv", "ive", "jv", "kv", "kve", "ndtri_exp", "owens_t", "spence"),
+    *("spherical_in", "spherical_jn", "spherical_kn", "stdtrit", "wofz", "wrightomega"),
+    "yv",
+)
+
+# Their kernels use complex numbers in a way, or names, that g++ has not.
+NOT_EMULATED = ("ellipj", "lambertw", "loggamma")
+
+
 def on_gpu(backend: Any) -> bool:
     """Whether the backend is CuPy on a real device."""
     if backend.name != "cupy":
@@ -29,6 +41,17 @@ def on_gpu(backend: Any) -> bool:
     import cupy_on_cpu
 
     return not cupy_on_cpu.is_started()
+
+
+def missing(name: str, backend: Any) -> str | None:
+    """Why an op can't be tried on the backend, if it can't."""
+    if backend.name != "cupy":
+        return None
+    if name in NUMPY_ONLY:
+        return "CuPy lacks a function that this needs"
+    if name in NOT_EMULATED and not on_gpu(backend):
+        return "the emulator can't compile CuPy's kernel"
+    return None
 
 
 def is_float(x: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.backend import load_backend
 from autograd_gpu.nn.functional.arguments import backend_near, shape_of
 from autograd_gpu.ops.linalg import vector_norm
 from autograd_gpu.placement import on_its_device
@@ -85,8 +86,10 @@ def pdist(x: Any, p: float = 2.0) -> Variable:
     if len(shape) != 2:
         raise ValueError(f"pdist: x must be [N, M], not {list(shape)}")
     _check_order("pdist", p)
-    first, second = backend_near(x).xp.triu_indices(shape[0], 1)
     x = ops.asarray(x)
+    # on the host, as CuPy's own waits
+    pairs = load_backend("numpy").xp.triu_indices(shape[0], 1)
+    first, second = (backend_near(x).from_host(rows) for rows in pairs)
     return vector_norm(x[first] - x[second], -1, False, p)
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.modes import recording
 from autograd_gpu.ops.creation import tril, triu
 from autograd_gpu.ops.linalg.common import (
@@ -37,18 +38,22 @@ class EigResult(NamedTuple):
     eigenvectors: Any
 
 
-def _eigh(xp: Namespace, g: Any, y: Any) -> Any:
+def _eigh(xp: Namespace, g: Any, y: Any, given: Sequence[bool]) -> Any:
     gw, gv, ga, gcarrier = g
     w, v, a, carrier = y
-    vh, equal = adjoint(xp, v), close(w)
-    turn = xp.matmul(vh, gv)
-    inner = (
-        call(xp, sylvester, (turn - adjoint(xp, turn)) * 0.5, a, sign=-1)
-        + embedded(xp, gw)
-        + xp.where(equal, ga, 0)
-        + within_groups(xp, gw, hermitian(xp, turn), hermitian(xp, gcarrier), equal)
-        + carrier
-    )
+    vh = adjoint(xp, v)
+    inner = embedded(xp, gw)
+    if any(given[1:]):
+        equal = close(w)
+        turn = xp.matmul(vh, gv)
+        inner = (
+            inner
+            + call(xp, sylvester, (turn - adjoint(xp, turn)) * 0.5, a, sign=-1)
+            + xp.where(equal, ga, 0)
+            + within_groups(xp, gw, hermitian(xp, turn), hermitian(xp, gcarrier), equal)
+        )
+    if xp is NAMESPACES[Variable]:
+        inner = inner + carrier
     return hermitian(xp, xp.matmul(xp.matmul(v, inner), vh))
 
 

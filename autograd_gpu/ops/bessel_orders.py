@@ -1,0 +1,154 @@
+"""Bessel functions of any real order, and spherical ones, for real numbers.
+
+The derivatives are made of the neighbouring orders.  There is none for the order itself.  Those of
+any order are scipy.special's alone: CuPy has none of them, and raises NotImplementedError.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.gammas import refuse
+from autograd_gpu.ops.nested import call
+from autograd_gpu.primitive import elementwise
+from autograd_gpu.variable import Variable
+
+
+@elementwise(x=lambda xp, g, v, x: g * ((call(xp, jv_, v - 1, x) - call(xp, jv_, v + 1, x)) * 0.5))
+def jv_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`jv`."""
+    return xp.special.jv(v, x)
+
+
+@elementwise(x=lambda xp, g, v, x: g * ((call(xp, yv_, v - 1, x) - call(xp, yv_, v + 1, x)) * 0.5))
+def yv_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`yv`."""
+    return xp.special.yv(v, x)
+
+
+@elementwise(x=lambda xp, g, v, x: g * ((call(xp, iv_, v - 1, x) + call(xp, iv_, v + 1, x)) * 0.5))
+def iv_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`iv`."""
+    return xp.special.iv(v, x)
+
+
+@elementwise(x=lambda xp, g, v, x: g * ((call(xp, kv_, v - 1, x) + call(xp, kv_, v + 1, x)) * -0.5))
+def kv_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`kv`."""
+    return xp.special.kv(v, x)
+
+
+def _ive(xp: Namespace, g: Any, v: Any, x: Any, y: Any) -> Any:
+    both = call(xp, ive_, v - 1, x) + call(xp, ive_, v + 1, x)
+    return g * (both * 0.5 - xp.sign(x) * y)
+
+
+@elementwise(x=_ive)
+def ive_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`ive`."""
+    return xp.special.ive(v, x)
+
+
+def _kve(xp: Namespace, g: Any, v: Any, x: Any, y: Any) -> Any:
+    return g * (y - (call(xp, kve_, v - 1, x) + call(xp, kve_, v + 1, x)) * 0.5)
+
+
+@elementwise(x=_kve)
+def kve_(xp: Namespace, v: Array, x: Array) -> Array:
+    """`kve`."""
+    return xp.special.kve(v, x)
+
+
+def jv(v: Any, z: Any, /) -> Variable:
+    """The Bessel function of the first kind of order v at real z; differentiable in z.
+
+    >>> ag.special.jv(0.5, Variable([1.0]))
+    Variable(array([0.67139673], dtype=float32))
+    """
+    return jv_(refuse("jv", "v", v), z)
+
+
+def yv(v: Any, z: Any, /) -> Variable:
+    """The Bessel function of the second kind of order v at z > 0; differentiable in z."""
+    return yv_(refuse("yv", "v", v), z)
+
+
+def iv(v: Any, z: Any, /) -> Variable:
+    """The modified Bessel function of the first kind of order v at real z; differentiable in z."""
+    return iv_(refuse("iv", "v", v), z)
+
+
+def kv(v: Any, z: Any, /) -> Variable:
+    """The modified Bessel function of the second kind of order v at z > 0; differentiable in z."""
+    return kv_(refuse("kv", "v", v), z)
+
+
+def ive(v: Any, z: Any, /) -> Variable:
+    """exp(-|z|) * iv(v, z)."""
+    return ive_(refuse("ive", "v", v), z)
+
+
+def kve(v: Any, z: Any, /) -> Variable:
+    """exp(z) * kv(v, z)."""
+    return kve_(refuse("kve", "v", v), z)
+
+
+# Spherical --------------------------------------------------------------------------------------
+
+
+def _between(xp: Namespace, op: Any, x: Any, n: int, before: float, after: float) -> Any:
+    """(before n f[n - 1] + after (n + 1) f[n + 1]) / (2n + 1), which knows no division by x."""
+    y = call(xp, op, x, n=n + 1) * (after * (n + 1) / (2 * n + 1))
+    return y + call(xp, op, x, n=n - 1) * (before * n / (2 * n + 1)) if n else y
+
+
+@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_jn_, x, n, 1, -1))
+def spherical_jn_(xp: Namespace, x: Array, *, n: int) -> Array:
+    """`spherical_jn`."""
+    return xp.special.spherical_jn(n, x)
+
+
+@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_in_, x, n, 1, 1))
+def spherical_in_(xp: Namespace, x: Array, *, n: int) -> Array:
+    """`spherical_in`."""
+    return xp.special.spherical_in(n, x)
+
+
+@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_yn_, x, n, 1, -1))
+def spherical_yn_(xp: Namespace, x: Array, *, n: int) -> Array:
+    """`spherical_yn`."""
+    return xp.special.spherical_yn(n, x)
+
+
+@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_kn_, x, n, -1, -1))
+def spherical_kn_(xp: Namespace, x: Array, *, n: int) -> Array:
+    """`spherical_kn`."""
+    return xp.special.spherical_kn(n, x)
+
+
+def _order(op: str, n: Any) -> int:
+    order = int(refuse(op, "n", n))
+    if order < 0:
+        raise ValueError(f"{op}: n is 0 or more, not {n}")
+    return order
+
+
+def spherical_jn(n: int, z: Any) -> Variable:
+    """The spherical Bessel function of the first kind of order n, 0 or more, at real z."""
+    return spherical_jn_(z, _order("spherical_jn", n))
+
+
+def spherical_yn(n: int, z: Any) -> Variable:
+    """The spherical Bessel function of the second kind of order n at z > 0."""
+    return spherical_yn_(z, _order("spherical_yn", n))
+
+
+def spherical_in(n: int, z: Any) -> Variable:
+    """The modified spherical Bessel function of the first kind of order n at real z."""
+    return spherical_in_(z, _order("spherical_in", n))
+
+
+def spherical_kn(n: int, z: Any) -> Variable:
+    """The modified spherical Bessel function of the second kind of order n at z > 0."""
+    return spherical_kn_(z, _order("spherical_kn", n))
