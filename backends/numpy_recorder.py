@@ -14,8 +14,9 @@ import numpy as np
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
 from autograd_gpu.backends.numpy_program import Program
-from autograd_gpu.backends.numpy_tape import Argument, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
+from autograd_gpu.backends.numpy_values import Argument, Step, Value
 from autograd_gpu.backends.traced import Traced
 from autograd_gpu.recorder import Replay, recorder
 
@@ -195,6 +196,7 @@ class NumpyReplay:
                 self.lasting,
             )
             self._run = self.program.run
+            self.source.tape.forget()
         try:
             return self._run(given)
         except Exception as error:

@@ -132,6 +132,17 @@ def test_an_array_from_outside_is_read_where_it_is():
     assert compiled.replays == CALLS - 3
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_threads_share(threads):
+    x, before = numbers(0, 300, 300), ag.get_num_threads()
+    ag.set_num_threads(threads)
+    try:
+        compiled = compare(ag.grad(lambda z: ag.sum(F.gelu(z))), [(x * i,) for i in range(6)])
+    finally:
+        ag.set_num_threads(before)
+    assert compiled.replays == 3
+
+
 def test_random_numbers_go_on():
     own = ag.Generator(5)
 
@@ -281,6 +292,17 @@ def test_numbers_that_change_from_call_to_call():
         np.testing.assert_array_equal(compiled(X[0]), X[0] * (i + 1))
     assert "gets" in compiled.reason
     assert "in a later one" in compiled.reason
+
+
+def test_python_values_among_the_results():
+    assert compare(lambda x: (x.sum(), x[0, 0], 3, "name", None, (1, 2.5))).replays == CALLS - 3
+    count = iter(range(100))
+    compiled = ag.compile(lambda x: next(count))
+    assert [compiled(X[0]) for _ in range(12)] == list(range(12))
+    assert "it returns 8 in one call and 9 in a later one" in compiled.reason
+    refused = ag.compile(lambda x: (i for i in range(3)))
+    assert [list(refused(X[0])) for _ in range(5)] == [[0, 1, 2]] * 5
+    assert "generator" in refused.reason
 
 
 def test_numpys_random_numbers():
