@@ -56,16 +56,24 @@ class Tape:
 
     # What others write ------------------------------------------------------------------------
 
-    def expect(self, array: Array) -> None:
-        """Remember what is in an array from outside: NumPy's calls on such arrays alone are not
-        seen, and must not change them."""
+    def watch(self, array: Array) -> None:
+        """Remember what is in an array from outside, or look whether it still is.
+
+        NumPy's calls on such arrays alone are not seen, and must not change them.
+        """
         owner = _owner(array)
         if not isinstance(owner, np.ndarray):
             owner = array
-        if owner.nbytes > LOOKED_AT:
-            return
-        # Not held, since who holds an array decides whether it is written in place.
-        self._expected[id(owner)] = (ref(owner), owner.tobytes())
+        known = self._expected.get(id(owner))
+        if known is not None and known[0]() is owner:
+            self.check(array)
+        else:
+            self._expect(owner)
+
+    def _expect(self, owner: Array) -> None:
+        if owner.nbytes <= LOOKED_AT:
+            # Not held, since who holds an array decides whether it is written in place.
+            self._expected[id(owner)] = (ref(owner), owner.tobytes())
 
     def check(self, array: Array | None = None) -> None:
         """Look whether an array from outside, or all, are as they were left."""
@@ -83,7 +91,7 @@ class Tape:
         """The step has changed an array, or an optimiser has."""
         for owner in [owner() for owner, _ in self._expected.values()]:
             if owner is not None and (array is None or np.may_share_memory(owner, array)):
-                self.expect(owner)
+                self._expect(owner)
 
     def forget(self) -> None:
         """Let go of what only recordings need."""
@@ -108,8 +116,7 @@ class Tape:
             value = self.arrays[id(array)] = Value(array, "array", array)
             if array.nbytes <= LOOKED_AT:
                 self.before[id(array)] = array.copy("K")
-            self.expect(array)
-        self.check(array)
+        self.watch(array)
         return value
 
     def adopted(self, array: Array) -> Traced:
@@ -140,13 +147,13 @@ class Tape:
         operands: list[Any] = []
         real_args, args = self._apart(args, operands)
         real_kwargs, kwargs = self._apart(kwargs or {}, operands)
+        roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
         token = recorder.set(None if whole else recorder.get())
         try:
             result = function(*real_args, **real_kwargs)
         finally:
             recorder.reset(token)
         if writes:
-            roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
             self.add(Step("effect", function, args, kwargs, writes=tuple(roots)))
             for x, root in zip(writes, roots, strict=True):
                 if root.kind in ("array", "given", "late", "slot"):
