@@ -32,6 +32,12 @@ def public_call(op: str) -> str | None:
     return f"{name}({', '.join(_arguments(found))})"
 
 
+def named(op: str, message: str) -> str:
+    """The message of an error that `op` raises by itself, with the user's call before it."""
+    call = public_call(op)
+    return f"{op}: {message}" if call is None else f"{call}: {op}: {message}"
+
+
 def describe(x: Any) -> str:
     """dtype and shape of an array or of those in a list, a number itself."""
     if hasattr(x, "dtype") and hasattr(x, "shape"):

@@ -51,6 +51,8 @@ class Writer:
     def backward(self, recorded: bool) -> list[str]:
         lines = []
         if self.outputs:
+            if any("given" in names for names in self.wanted.values()):
+                lines.append("given = [x is not None for x in g]")
             lines.append(f"xp, g = filled(g, self{', Variable' if recorded else ''})")
         elif recorded:
             lines.append("xp = NAMESPACES[Variable]")
@@ -78,7 +80,9 @@ class Writer:
         """A call of a derivative or a rule for tangents, with what it names."""
         arguments = []
         for x in names:
-            if x in ("g", "xp", "needs") or (x == "t" and function.startswith("tangent_rule")):
+            if x in ("g", "given", "needs", "xp") or (
+                x == "t" and function.startswith("tangent_rule")
+            ):
                 arguments.append(x)
             elif x == "y_shape":
                 arguments.append("self.shape")

@@ -72,7 +72,8 @@ class Level:
         the Carrier in its place."""
         active = levels.get()
         carrier = None
-        if not (node.keeps_graph or _keeping.get()) and all(map(_is_cut, node.edges)):
+        alone = all(map(_is_cut, node.edges))
+        if alone and not (node.keeps_graph or _keeping.get()):
             carrier = Carrier()
             carrier.edges, carrier.tangents = (), {}
             carrier.shape, carrier.dtype, carrier.hooks = node.shape, node.dtype, None
@@ -80,11 +81,12 @@ class Level:
             outer = active[:i]
             looked_up = carrier is None or level is not active[-1]  # by runs within this one
             tangents = [level.tangent(edge) for edge in node.edges]
-            inner = all(level.is_inner(edge, outer) for edge in node.edges)
+            inner = (alone and not outer) or all(level.is_inner(e, outer) for e in node.edges)
             if inner and looked_up:
                 level.inner.add(node)
-            if any(t is not None for t in tangents):
-                recorded = not inner or any(isinstance(t, Variable) for t in tangents)
+            given = [t for t in tangents if t is not None]
+            if given:
+                recorded = not inner or any(isinstance(t, Variable) for t in given)
                 token = levels.set(outer)  # what computes it has tangents there
                 try:
                     t = tangent_of(node, tangents, recorded=recorded)

@@ -30,6 +30,7 @@ from autograd_gpu.differences import (
     weights_for,
 )
 from autograd_gpu.engine import gradients
+from autograd_gpu.forward_check import check_forward
 from autograd_gpu.modes import enable_grad
 from autograd_gpu.variable import Variable
 
@@ -42,6 +43,7 @@ def grad_check(
     rtol: float = 1e-4,
     order: int = 1,
     fast: bool = False,
+    forward: bool = False,
 ) -> bool:
     """Compare the gradients of `fn(*inputs)` with central differences; True if they agree.
 
@@ -63,6 +65,8 @@ def grad_check(
         the output; and so on.
     fast
         Check random directions instead of every element.
+    forward
+        Check forward mode too, what `jvp` does and the `jvp` of a Function, in random directions.
 
     Raises GradCheckError at the first disagreement, with the input, the element and both numbers;
     also for a NaN and for a function that is not deterministic.  Raises ValueError if there is
@@ -92,7 +96,7 @@ def grad_check(
 
         names = [_name(f"input {i}", given[i]) for i in buffers]
         problem = Problem(call, list(buffers.values()), names, list(buffers))
-        return _check(problem, Tolerances(eps, atol, rtol), order, fast)
+        return _check(problem, Tolerances(eps, atol, rtol), order, fast, forward)
 
 
 def grad_check_variables(
@@ -103,6 +107,7 @@ def grad_check_variables(
     rtol: float = 1e-4,
     order: int = 1,
     fast: bool = False,
+    forward: bool = False,
 ) -> bool:
     """`grad_check` for Variables that `fn()` reads by capture, as a module does its parameters.
 
@@ -137,7 +142,7 @@ def grad_check_variables(
         labels = [names[id(x)] for x in unique]
         indices = [next(i for i, x in enumerate(found) if x is v) for v in unique]
         problem = Problem(call, buffers, labels, indices, leaf)
-        return _check(problem, Tolerances(eps, atol, rtol), order, fast)
+        return _check(problem, Tolerances(eps, atol, rtol), order, fast, forward)
 
 
 @contextmanager
@@ -180,7 +185,7 @@ class Tolerances:
         return abs(analytic - numeric) <= self.atol + self.rtol * abs(numeric)
 
 
-def _check(problem: Problem, tolerances: Tolerances, order: int, fast: bool) -> bool:
+def _check(problem: Problem, tolerances: Tolerances, order: int, fast: bool, forward: bool) -> bool:
     if not isinstance(order, int) or order < 1:
         raise ValueError(f"grad_check: order must be 1 or more, got {order!r}")
     if not problem.buffers:
@@ -188,14 +193,14 @@ def _check(problem: Problem, tolerances: Tolerances, order: int, fast: bool) -> 
             "grad_check: nothing to check: no input is a floating-point or complex array"
         )
     for left in reversed(range(order)):
-        weights, which = _check_first(problem, tolerances, fast)
+        weights, which = _check_first(problem, tolerances, fast, forward)
         if left:
             problem = problem.derivative(weights, which)
     return True
 
 
 def _check_first(
-    problem: Problem, tolerances: Tolerances, fast: bool
+    problem: Problem, tolerances: Tolerances, fast: bool, forward: bool
 ) -> tuple[list[Array], list[int]]:
     """Check the first derivative; returns the weights of the differentiable outputs, and which
     these are."""
@@ -216,17 +221,21 @@ def _check_first(
     bits = random.Random(0)
     weights = {i: weights_for(x, bits) for i, x in base.items()}
     seeds = [weights[i] for i in which]
-    found = gradients([outputs[i] for i in which], leaves, list(seeds), allow_unused=True)
-    del outputs
+    roots = [outputs[i] for i in which]
+    found = gradients(roots, leaves, list(seeds), retain_graph=forward, allow_unused=True)
+    grads = [x * 0 if g is None else g.value for x, g in zip(problem.buffers, found, strict=True)]
+    if not forward:
+        del roots, outputs
     numeric = Numeric(problem, list(weights.values()), tolerances.eps)
-    for i, (buffer, g) in enumerate(zip(problem.buffers, found, strict=True)):
-        gradient = buffer * 0 if g is None else g.value
+    for i, (buffer, gradient) in enumerate(zip(problem.buffers, grads, strict=True)):
         _require_finite_gradient(problem, i, gradient)
         pairs = (directions if fast else elements)(numeric, buffer, gradient)
         for element, a, n in pairs:
             if not tolerances.pass_(a, n):
                 require_deterministic(problem, list(base.values()))
                 _fail(problem, tolerances, list(base.values()), i, element, a, n)
+    if forward:
+        check_forward(problem, roots, seeds, leaves, grads, tolerances)
     return seeds, which
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu import ops
-from autograd_gpu.numpy_outputs import check_target
+from autograd_gpu.numpy_in_place import IN_PLACE
 from autograd_gpu.ops import complex_functions
 
 
@@ -177,29 +177,6 @@ def unique(
     return (values, *chosen) if chosen else values
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind") -> None:
-    """NumPy writes in place, as do the next two."""
-    _writable("copyto", dst)[...] = src
-
-
-def putmask(a: Any, mask: Any, values: Any) -> None:
-    if getattr(values, "shape", ()) not in ((), a.shape):
-        raise TypeError("np.putmask: values of another shape are not supported for Variables")
-    _writable("putmask", a)[...] = ops.where(mask, values, a)
-
-
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
-    if wrap or a.ndim != 2:
-        raise TypeError("np.fill_diagonal: a matrix and no wrap= are needed for Variables")
-    n = min(a.shape)
-    _writable("fill_diagonal", a)[list(range(n)), list(range(n))] = val
-
-
-def _writable(name: str, x: Any) -> Any:
-    check_target(f"np.{name}", x)
-    return x
-
-
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     return ops.gradient(f, *varargs, axis=axis, edge_order=edge_order)
 
@@ -208,25 +185,44 @@ def piecewise(x: Any, condlist: Any, funclist: Sequence[Any], *args: Any, **keyw
     return ops.piecewise(x, condlist, funclist, *args, **keywords)
 
 
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: int | None = -1) -> None:
-    """NumPy writes in place."""
-    if axis is None:
-        raise TypeError("np.put_along_axis: axis=None is not supported for Variables")
-    _writable("put_along_axis", arr)[...] = ops.put_along_axis(arr, indices, values, axis)
+def union1d(ar1: Any, ar2: Any) -> Any:
+    return ops.unique_values(ops.concat([ops.ravel(ar1), ops.ravel(ar2)]))
+
+
+def intersect1d(ar1: Any, ar2: Any) -> Any:
+    x = ops.unique_values(ar1)
+    return x[ops.isin(x, ar2)]
+
+
+def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+    x = ops.ravel(ar1) if assume_unique else ops.unique_values(ar1)
+    return x[ops.logical_not(ops.isin(x, ar2))]
+
+
+def setxor1d(ar1: Any, ar2: Any) -> Any:
+    return union1d(setdiff1d(ar1, ar2), setdiff1d(ar2, ar1))
+
+
+def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
+    for axis in axes if isinstance(axes, (list, tuple)) else (axes,):
+        reduced = func(a, axis)
+        a = reduced if reduced.ndim == a.ndim else ops.expand_dims(reduced, axis)
+    return a
 
 
 ADAPTERS: dict[str, Callable[..., Any]] = {
+    **IN_PLACE,
+    "apply_over_axes": apply_over_axes,
     "broadcast_arrays": broadcast_arrays,
     "clip": clip,
     "copy": copy,
-    "copyto": copyto,
     "cumprod": cumprod,
     "cumsum": cumsum,
     "einsum": einsum,
-    "fill_diagonal": fill_diagonal,
     "geomspace": geomspace,
     "gradient": gradient,
     "iscomplex": iscomplex,
+    "intersect1d": intersect1d,
     "isneginf": isneginf,
     "isposinf": isposinf,
     "isreal": isreal,
@@ -235,10 +231,11 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "logspace": logspace,
     "meshgrid": meshgrid,
     "piecewise": piecewise,
-    "put_along_axis": put_along_axis,
-    "putmask": putmask,
     "rollaxis": rollaxis,
+    "setdiff1d": setdiff1d,
+    "setxor1d": setxor1d,
     "split": split,
+    "union1d": union1d,
     "unique": unique,
     "where": where,
 }

@@ -82,17 +82,20 @@ INSPECTORS = {
     "can_cast",
     "common_type",
     "diag_indices_from",
+    "einsum_path",
     "iscomplexobj",
     "isrealobj",
     "may_share_memory",
     "min_scalar_type",
     "ndim",
+    "ravel_multi_index",
     "result_type",
     "shape",
     "shares_memory",
     "size",
     "tril_indices_from",
     "triu_indices_from",
+    "unravel_index",
 }
 """What looks at arrays and returns none."""
 

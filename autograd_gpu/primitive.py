@@ -13,6 +13,7 @@ The parameters of a derivative say what it needs, and nothing else is saved:
     a_shape      the shape of operand a
     axis, ...    a static parameter, the keyword-only ones of the forward
     needs        for `*operands`: which of them need a gradient
+    given        for several outputs: which of them a gradient reached, the others having zeros in g
     aux          with `aux=True`: what the forward kept, in any form; None under create_graph, where
                  the derivative has to start from the operands
 
@@ -94,6 +95,8 @@ class Primitive:
 
 
 PRIMITIVES: dict[str, Primitive] = {}
+PASSING = ("g", "given", "needs", "xp")
+"""What a derivative gets that is no part of what was saved."""
 
 
 def primitive(
@@ -152,6 +155,8 @@ def _define(
     known = {"g", "xp", "y", *statics, *operands, *(f"{x}_shape" for x in operands)}
     if variadic:
         known.add("needs")
+    if outputs:
+        known.add("given")
     if aux:
         known.add("aux")
     wanted: dict[str, tuple[str, ...]] = {}
@@ -162,7 +167,7 @@ def _define(
         unknown = [x for x in wanted[operand] if x not in known]
         if unknown:
             raise TypeError(f"op {name!r}: the derivative for {operand!r} names unknown {unknown}")
-    kept = [x for names in wanted.values() for x in names if x not in ("g", "xp", "needs")]
+    kept = [x for names in wanted.values() for x in names if x not in PASSING]
     saved = tuple(dict.fromkeys(kept))
     rules = tangent_rules(
         name, tangent, wanted, statics, [x for x in operands if x not in optional]

@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16
 """Scores worked on at a time."""
 
+SMALL = 1 << 12
+"""Scores below which it is not worth asking whether they need a shift."""
+
 SAFE = 20.0
 """Magnitude of scores up to which exp is far from what float32 can't hold."""
 
@@ -75,7 +78,8 @@ def attended(
     p: float,
 ) -> tuple[Array, Any]:
     """What queries `q` [..., L, E] get of values `v` [..., S, D] by way of keys `k` [..., S, E];
-    and what `attention_gradients` gets as `kept`: exponentials and one over their sums.
+    and what `attention_gradients` gets as `kept`: exponentials, one over their sums, and the
+    operands in its layout.
 
     `bias`, `mask` and what dropout leaves, `keep`, broadcast to [..., L, S].
     """
@@ -85,7 +89,8 @@ def attended(
     dtype, width = layout.dtype, v.shape[-1]
     added = _added(layout, bias, mask, is_causal)
     may_be_empty = bias is not None or mask is not None
-    fq, fk, fv = layout.flat(q), layout.flat(k), layout.flat(v)
+    scaled = np.multiply(layout.flat(q), scale)
+    fk, fv = layout.flat(k), layout.flat(v)
     fkeep = None if keep is None else layout.flat(keep)
     exps = np.empty((layout.heads, layout.length, layout.keys), dtype)
     inverse = np.empty((layout.heads, layout.length, 1), dtype)
@@ -95,11 +100,10 @@ def attended(
 
     def block(s: slice) -> None:
         e, inv = exps[s], inverse[s]
-        scaled = np.multiply(fq[s], scale, scratch("queries", fq[s].shape, dtype))
-        np.matmul(scaled, fk[s].mT, e)
+        np.matmul(scaled[s], fk[s].mT, e)
         if added is not None:
             np.add(e, added if added.ndim <= 2 else added[s], e)
-        if bias is not None or not _bound(scaled, fk[s]) <= SAFE:
+        if bias is not None or e.size < SMALL or not _bound(scaled[s], fk[s]) <= SAFE:
             top = np.maximum.reduce(e, -1, None, None, True)
             if may_be_empty:
                 top[top == -np.inf] = 0
@@ -114,7 +118,7 @@ def attended(
 
     layout.for_blocks(block)
     shape = (*layout.batch, layout.length, width)
-    return y.reshape(shape).astype(v.dtype, copy=False), (exps, inverse)
+    return y.reshape(shape).astype(v.dtype, copy=False), (exps, inverse, scaled, fk, fv)
 
 
 def attention_gradients(
@@ -126,7 +130,7 @@ def attention_gradients(
     bias: Array | None,
     mask: Array | None,
     keep: Array | None,
-    kept: tuple[Array, Array],
+    kept: tuple[Array, ...],
     needs: Sequence[bool],
     *,
     scale: float,
@@ -139,14 +143,16 @@ def attention_gradients(
     """
     if not _knows(q, k, v, bias):
         return NotImplemented
-    exps, inverse = kept
+    exps, inverse, scaled, fk, fv = kept
     layout = _Layout(q, k, v, scores=(bias, mask, keep))
     dtype = layout.dtype
-    fq, fk, fv, fg, fy = (layout.flat(x) for x in (q, k, v, g, y))
+    fg, fy = layout.flat(g), layout.flat(y)
     fkeep = None if keep is None else layout.flat(keep)
     grads = [
         np.empty(shape, dtype) if is_needed else None
-        for shape, is_needed in zip((fq.shape, fk.shape, fv.shape, exps.shape), needs, strict=True)
+        for shape, is_needed in zip(
+            (scaled.shape, fk.shape, fv.shape, exps.shape), needs, strict=True
+        )
     ]
     grad_q, grad_k, grad_v, grad_bias = grads
 
@@ -172,8 +178,7 @@ def attention_gradients(
             np.matmul(d, fk[s], grad_q[s])
             np.multiply(grad_q[s], scale, grad_q[s])
         if grad_k is not None:
-            scaled = np.multiply(fq[s], scale, scratch("queries", fq[s].shape, dtype))
-            np.matmul(d.mT, scaled, grad_k[s])
+            np.matmul(d.mT, scaled[s], grad_k[s])
 
     layout.for_blocks(block)
     return [None if x is None else x.reshape(*layout.batch, *x.shape[-2:]) for x in grads]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
@@ -80,3 +81,12 @@ def _no_writes_beyond_arrays() -> Iterator[None]:
     yield
     if cupy_on_cpu.is_started():
         cupy_on_cpu.check_margins()
+
+
+@pytest.fixture
+def collector_off() -> Iterator[None]:
+    """Without Python's collector, so that what is freed was freed by its last reference."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()

@@ -14,3 +14,8 @@ def normal(*shape):
 def on(backend, x, requires_grad=False):
     """`x` as a Variable of that backend."""
     return ag.Variable(load_backend(backend).from_host(np.asarray(x)), requires_grad)
+
+
+def leaf(value, dtype=np.float64, name=None):
+    """A NumPy leaf that wants a gradient."""
+    return ag.Variable(np.array(value, dtype=dtype), requires_grad=True, name=name)

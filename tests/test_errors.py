@@ -66,6 +66,10 @@ def test_axes_out_of_range(function, parameters, key, axis):
         (lambda: np.cumsum(v, axis=4), r"^cumsum\(a: float64\[3, 3\], axis=4\): cumulative_sum"),
         (lambda: ag.hstack([v, v[0]]), r"^hstack\(arrays: \[float64\[3, 3\], float64\[3\]\]\)"),
         (lambda: F.softplus(None), r"^softplus"),
+        (lambda: ag.dot(v, np.ones((2, 4, 5))), r"^dot\(a: float64\[3, 3\].*: tensordot: "),
+        (lambda: F.prelu(v, v), r"^prelu: weight \[3, 3\] is neither"),
+        (lambda: F.smooth_l1_loss(v, v[0]), r"^smooth_l1_loss\(.*: huber_loss: shapes differ"),
+        (lambda: F.cosine_similarity(v, np.ones(4)), r"^cosine_similarity\(.*: broadcast_shapes: "),
         (lambda: ag.sum(v, axis=4), r"^sum\(x: float64\[3, 3\], axis=4"),
         (lambda: v + np.ones(4), r"^add\(a: float64\[3, 3\], b: float64\[4\]\)"),
         (

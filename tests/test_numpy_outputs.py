@@ -247,6 +247,9 @@ def test_functions_that_write_in_place():
         lambda x: np.copyto(x, V * 2),
         lambda x: np.putmask(x, A > 0, 7.0),
         lambda x: np.fill_diagonal(x, 3.0),
+        lambda x: np.put(x, [0, 4], [7.0, 8.0]),
+        lambda x: np.put(x, [[0, 1], [4, -1]], [7.0, 8.0, 9.0]),
+        lambda x: np.place(x, A > 0, [7.0, 8.0]),
         lambda x: np.put_along_axis(x, np.array([[0], [2]]), 5.0, 1),
     ):
         y, expected = v * 1.0, V.copy()
@@ -256,3 +259,18 @@ def test_functions_that_write_in_place():
         assert y.requires_grad
     with pytest.raises(TypeError, match="can't hold"):
         np.copyto(V.copy(), v)
+
+
+def test_put_and_place_hand_gradients_on():
+    x = ag.Variable(V, requires_grad=True)
+    y = np.zeros((2, 3)) + 0 * x
+    np.put(y, [0, 4, 5], x[0, :2])
+    (y * V).sum().backward()
+    np.testing.assert_array_equal(x.grad, [[V[0, 0] + V[1, 2], V[1, 1], 0], [0, 0, 0]])
+    assert ag.grad_check(_placed, V)
+
+
+def _placed(v):
+    y = v * v
+    np.place(y, A > 0, v[0, :2])
+    return y

@@ -283,3 +283,35 @@ def test_aux_reaches_the_derivative_and_is_none_under_create_graph(fresh):
     first = ag.gradients(square_with_aux(x), x, np.ones(1), create_graph=True)
     assert seen[1] is None
     assert ag.gradients(first, x).tolist() == [2]
+
+
+def test_a_derivative_is_told_which_outputs_a_gradient_reached(fresh):
+    told = []
+
+    def derivative(g, given):
+        told.append(tuple(given))
+        return g[0] + 2 * g[1]
+
+    @primitive(outputs=True, x=derivative)
+    def twins(xp, x):
+        """Two copies."""
+        return +x, +x
+
+    x = leaf([1.0])
+    first, second = twins(x)
+    (found,) = ag.gradients([second], [x], create_graph=True)
+    assert found.tolist() == [2.0]
+    assert ag.gradients([first.sum() + second.sum()], [x])[0].tolist() == [3.0]
+    assert told == [(False, True), (True, True)]
+
+
+def test_an_op_with_several_outputs_takes_numbers_beside_arrays(fresh):
+    @primitive(outputs=True, x=lambda g, a: g[0] * a + g[1])
+    def scaled(xp, x, a):
+        """a x and x."""
+        return x * a, +x
+
+    x = leaf([1.0])
+    y, _ = scaled(x, 3.0)
+    (slope,) = ag.gradients([y * y], [x], create_graph=True)
+    assert ag.gradients([slope], [x])[0].tolist() == [18.0]

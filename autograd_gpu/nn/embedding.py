@@ -98,10 +98,10 @@ class EmbeddingBag(_Table):
         self,
         num_embeddings: int,
         embedding_dim: int,
+        *,
         mode: str = "mean",
         include_last_offset: bool = False,
         padding_idx: int | None = None,
-        *,
         dtype: Any = None,
         generator: Generator | None = None,
     ) -> None:
@@ -115,10 +115,10 @@ class EmbeddingBag(_Table):
             indices,
             self.weight,
             offsets,
-            self.mode,
-            per_sample_weights,
-            self.include_last_offset,
-            self.padding_idx,
+            mode=self.mode,
+            per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset,
+            padding_idx=self.padding_idx,
         )
 
     def extra_repr(self) -> str:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar
 
 from autograd_gpu.nn.parameter import Parameter as Parameter
-from autograd_gpu.nn.state import array_of, check_name, join, load_state, moved, named_state
-from autograd_gpu.placement import copied
+from autograd_gpu.nn.state import array_of, check_name, join, load_state, move_state, named_state
+from autograd_gpu.placement import backend_beside, copied
 from autograd_gpu.recorder import recorder
-from autograd_gpu.variable import RemovableHandle, Variable
+from autograd_gpu.variable import RemovableHandle
 
 M = TypeVar("M", bound="Module")
 
@@ -221,28 +221,20 @@ class Module:
             parameter.requires_grad = flag
         return self
 
-    def zero_grad(self) -> None:
-        """Forget all gradients."""
-        for parameter in self.parameters():
-            parameter.grad = None
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients: `.grad` is None afterwards, or zeros unless `set_to_none`."""
+        for x in self.parameters():
+            if set_to_none or x.grad is None:
+                x.grad = None
+            else:
+                x.grad = backend_beside(x.grad).xp.zeros_like(x.grad)
 
     def to(self: M, target: Any) -> M:
         """Move all parameters, gradients and buffers to a backend, a device or a dtype, in place.
 
         A dtype changes floating-point parameters and buffers only.
         """
-        for module in self.modules():
-            for parameter in module._parameters.values():
-                if parameter is not None:
-                    parameter.value = moved(parameter.value, target)
-                    parameter._accumulator = None
-                    if parameter.grad is not None:
-                        parameter.grad = moved(parameter.grad, target)
-            for name, buffer in module._buffers.items():
-                if isinstance(buffer, Variable):
-                    buffer.value = moved(buffer.value, target)
-                elif buffer is not None:
-                    module._buffers[name] = moved(buffer, target)
+        move_state(self, target)
         return self
 
     def cuda(self: M, device: int | None = None) -> M:

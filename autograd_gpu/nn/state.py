@@ -78,8 +78,23 @@ def load_state(
     return missing, unexpected
 
 
-def moved(value: Any, target: Any) -> Any:
-    """`value` on a backend or device or in a dtype; integers keep theirs."""
+def move_state(module: Module, target: Any) -> None:
+    """Move all parameters, gradients and buffers to a backend, a device or a dtype, in place."""
+    for m in module.modules():
+        for parameter in m._parameters.values():
+            if parameter is not None:
+                parameter.value = _moved(parameter.value, target)
+                parameter._accumulator = None
+                if parameter.grad is not None:
+                    parameter.grad = _moved(parameter.grad, target)
+        for name, buffer in m._buffers.items():
+            if isinstance(buffer, Variable):
+                buffer.value = _moved(buffer.value, target)
+            elif buffer is not None:
+                m._buffers[name] = _moved(buffer, target)
+
+
+def _moved(value: Any, target: Any) -> Any:
     result = ops.to(Variable(value), target).value
     # a dtype is for floating point: labels and counters keep theirs
     return value if value.dtype.kind in "biu" and result.dtype != value.dtype else result

@@ -82,13 +82,19 @@ def modf(x: Any, /) -> tuple[Variable, Variable]:
 
 
 @elementwise(x=lambda xp, g, i: xp.ldexp(g, i))
-def ldexp(xp: Namespace, x: Array, i: Array) -> Array:
+def ldexp_(xp: Namespace, x: Array, i: Array) -> Array:
+    """`ldexp` with an array of exponents."""
+    return xp.ldexp(x, i)
+
+
+def ldexp(x: Any, i: Any, /) -> Variable:
     """x * 2 ** i for integers i, exactly.
 
     >>> ldexp(Variable([0.75]), 3).tolist()
     [6.0]
     """
-    return xp.ldexp(x, i)
+    # As an array a number stays an integer beside x.
+    return ldexp_(x, i if hasattr(i, "dtype") else namespace_of(variable(x)).asarray(i))
 
 
 @primitive()

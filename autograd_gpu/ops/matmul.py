@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.callers import named
 from autograd_gpu.ops.elementwise import multiply
 from autograd_gpu.ops.shape import moveaxis, permute_dims, reshape
 from autograd_gpu.primitive import primitive
@@ -100,7 +101,8 @@ def tensordot(x1: Any, x2: Any, /, axes: int | Sequence[Any] = 2) -> Variable:
     first = [axis % x1.ndim for axis in first]
     second = [axis % x2.ndim for axis in second]
     if [x1.shape[i] for i in first] != [x2.shape[i] for i in second]:
-        raise ValueError(f"tensordot: {_kind(x1)} and {_kind(x2)} differ along axes={axes}")
+        message = f"{_kind(x1)} and {_kind(x2)} differ along axes={axes}"
+        raise ValueError(named("tensordot", message))
     rows = [i for i in range(x1.ndim) if i not in first]
     columns = [i for i in range(x2.ndim) if i not in second]
     k = prod([x1.shape[i] for i in first])

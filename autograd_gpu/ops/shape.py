@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.callers import named
 from autograd_gpu.ops.taking import take
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
@@ -142,7 +143,9 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
         sizes = {shape[-1 - i] for shape in shapes if i < len(shape)}
         others = sizes - {1}
         if len(others) > 1:
-            raise ValueError(f"broadcast_shapes: {', '.join(map(str, shapes))} do not broadcast")
+            raise ValueError(
+                named("broadcast_shapes", f"{', '.join(map(str, shapes))} do not broadcast")
+            )
         result.append(others.pop() if others else 1)
     return tuple(reversed(result))
 

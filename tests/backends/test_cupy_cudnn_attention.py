@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 
+import autograd_gpu as ag
+from autograd_gpu.nn import functional as F
+
 SCALE = 0.3
 
 
@@ -184,3 +187,41 @@ def test_on_a_gpu_it_agrees_with_float64(cupy_backend, cudnn_modules, dtype):
             np.testing.assert_allclose(
                 got.get().astype("f8"), want, atol=2e-2 if dtype == "float16" else 1e-1
             )
+
+
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_the_op_takes_it_and_goes_on_without_it(cupy_backend, cudnn, counting, is_causal):
+    host = [numbers((2, 3, n, 8), "f2", i) for i, n in enumerate((7, 5, 5))]
+
+    def derivatives(arrays):
+        q, k, v = (ag.Variable(x, requires_grad=True) for x in arrays)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=is_causal, scale=SCALE)
+        first = ag.gradients((y * y).sum(), [q, k, v], retain_graph=True)
+        grads = ag.gradients((y * y).sum(), [q, k, v], create_graph=True)
+        second = ag.gradients(sum((g * g).sum() for g in grads), [q, k, v])
+        return [y, *first, *grads, *second]
+
+    with counting() as c:
+        found = derivatives(map(cupy_backend.from_host, host))
+    # A gradient that is to be differentiated again is computed by products, from the start; what
+    # goes back through the forward at last is cuDNN's once more.
+    assert [call.op for call in c.cudnn] == ["sdpa", "sdpa_backward", "sdpa_backward"]
+    for got, want in zip(found, derivatives([x.astype("f8") for x in host]), strict=True):
+        assert got.dtype == np.float16
+        scale = max(1.0, float(abs(want.numpy()).max()))
+        np.testing.assert_allclose(got.numpy().astype("f8"), want.numpy(), atol=2e-2 * scale)
+
+
+def test_layers_leave_heads_where_they_are(cupy_backend, cudnn, counting):
+    from autograd_gpu import nn
+
+    layer = nn.MultiheadAttention(16, 2, batch_first=True).to("cupy").to("float16")
+    x = ag.Variable(cupy_backend.from_host(numbers((3, 5, 16), "f2", 0)), requires_grad=True)
+    y, _ = layer(x, x, x, need_weights=False)
+    with counting() as c:
+        y, _ = layer(x, x, x, need_weights=False)
+        y.sum().backward()
+    assert [call.op for call in c.cudnn] == ["sdpa", "sdpa_backward"]
+    (heads,) = {call.tensors[1][:2] for call in c.cudnn}
+    # [B, H, L, E], within the rows of 3 x 16 that the joined projection makes
+    assert heads == ((3, 2, 5, 8), (240, 8, 48, 1))

@@ -57,6 +57,12 @@ def call(case, arrays):
     return ops.attention([*arrays, *extra], **statics)
 
 
+@pytest.fixture(params=[0, 1 << 12], autouse=True)
+def small(request, monkeypatch):
+    """Scores both shifted and left as they are."""
+    monkeypatch.setattr(numpy_attention, "SMALL", request.param)
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_values(name):
     case = CASES[name]

@@ -52,7 +52,7 @@ VALUES = [
     (lambda: F.grid_sample(IMAGE, np.ones((1, 2, 2, 2)), padding_mode="edge"), "padding_mode is"),
     (lambda: F.embedding_bag(AT, TABLE, mode="median"), "mode is"),
     (lambda: F.embedding_bag(AT[0], TABLE), r"must be \[B, n\]"),
-    (lambda: F.embedding_bag(AT[0], TABLE, [0], "max"), "mode 'sum' or 'mean'"),
+    (lambda: F.embedding_bag(AT[0], TABLE, [0], mode="max"), "mode 'sum' or 'mean'"),
     (lambda: F.embedding_bag(AT, TABLE, per_sample_weights=np.ones(2)), "are for mode 'sum'"),
 ]
 INDICES = [

@@ -251,3 +251,13 @@ def test_dicts_of_modules_and_parameters():
     del scales["x"]
     assert "x" not in scales
     assert len(scales) == len(list(scales.keys())) == 1
+
+
+def test_gradients_become_none_or_zeros(backend):
+    with ag.use_backend(backend):
+        layer = nn.Linear(2, 1)
+        ag.sum(layer(ag.ones((3, 2)))).backward()
+        layer.zero_grad(set_to_none=False)
+        assert not ag.Variable(layer.weight.grad).numpy().any()
+        layer.zero_grad()
+        assert layer.weight.grad is None

@@ -95,6 +95,16 @@ def test_gumbel_softmax_draws_from_the_distribution():
     assert (x.grad[:, 0] > 0).all()  # as that of the soft one
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize("unit", [0.0, 1 - 2**-24])
+def test_gumbel_softmax_of_the_least_and_largest_draws_is_finite(dtype, unit, monkeypatch):
+    xp = load_backend("numpy").xp
+    monkeypatch.setattr(xp, "random_unit", lambda shape, *key: np.full(shape, unit, "f4"))
+    y = F.gumbel_softmax(np.zeros(3, dtype))
+    assert y.dtype == dtype
+    np.testing.assert_allclose(y.value, 1 / 3, rtol=1e-3)
+
+
 @pytest.mark.parametrize("kind", ["Dropout1d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout"])
 def test_modules_are_active_in_training_only(kind):
     x = np.ones((2, 3, 4, 2, 2))[:, :, :, 0, 0] if kind == "Dropout1d" else np.ones((2, 3, 4, 2, 2))

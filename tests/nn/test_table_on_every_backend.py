@@ -60,3 +60,18 @@ def test_float32_stays(row):
     assert y.dtype == np.float32
     ag.sum(y * y).backward()
     assert all(x.grad is None or x.grad.dtype == np.float32 for x in xs)
+
+
+@pytest.mark.parametrize("row", [pytest.param(c, id=c.id) for c in ROWS.values()])
+def test_forward_and_reverse_mode_agree(row):
+    def f(*xs):
+        return getattr(F, row.function)(*xs, **row.options)
+
+    directions = [np.cos(x) for x in row.operands]
+    y, dy = ag.jvp(f, list(row.operands), directions)
+    g = np.sin(np.arange(y.size, dtype=float)).reshape(y.shape)
+    xs = [ag.Variable(x, True) for x in row.operands]
+    gradients = ag.gradients(ag.sum(f(*xs) * g), xs, allow_unused=True)
+    pairs = zip(directions, gradients, strict=True)
+    back = sum(float(np.sum(v * x.value)) for v, x in pairs if x is not None)
+    assert float(np.sum(np.asarray(dy) * g)) == pytest.approx(back, rel=1e-9, abs=1e-9)

@@ -116,6 +116,9 @@ def test_parameters_as_one_vector(backend):
         np.testing.assert_allclose(
             utils.parameters_to_vector(layer.parameters()).numpy(), 2 * vector.numpy()
         )
+        utils.vector_to_parameters(np.arange(8.0), layer.parameters())  # from the host
+        assert layer.weight.dtype == np.float32
+        assert layer(ag.ones((1, 3))).shape == (1, 2)
     with pytest.raises(ValueError, match=r"\[7\] must have 8 elements"):
         utils.vector_to_parameters(np.ones(7), layer.parameters())
 

@@ -112,6 +112,7 @@ CASES = {
     ),
     "frexp": (lambda xp, x: xp.frexp(x)[0] * x, [draw("frexp", (3,), 1.1, 1.9)], 2),
     "ldexp": (lambda xp, x: xp.ldexp(x, I([1, -2, 0])) * x, [draw("ldexp", (3,))], 2),
+    "ldexp number": (lambda xp, x: xp.ldexp(x, -3) * x, [draw("ldexp", (3,))], 2),
     # Borders
     **{
         f"pad {mode} {options}": (

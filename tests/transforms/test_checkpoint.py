@@ -1,28 +1,15 @@
 """checkpoint: less memory, the same gradients."""
 
-import gc
 import weakref
 
 import numpy as np
 import pytest
+from operands import leaf
 
 import autograd_gpu as ag
 from autograd_gpu.graph import Node
 
-
-def leaf(value):
-    return ag.Variable(np.array(value, dtype=np.float64), requires_grad=True)
-
-
 x3 = np.array([0.5, -1.0, 2.0])
-
-
-@pytest.fixture
-def collector_off():
-    gc.collect()
-    gc.disable()
-    yield
-    gc.enable()
 
 
 def deep(x):

@@ -5,6 +5,7 @@ import weakref
 
 import numpy as np
 import pytest
+from operands import leaf
 
 import autograd_gpu as ag
 from autograd_gpu.modes import levels, watching
@@ -12,10 +13,6 @@ from autograd_gpu.modes import levels, watching
 x3 = np.array([0.5, -1.0, 2.0])
 ones = np.ones(3)
 one = np.array(1.0)
-
-
-def leaf(value):
-    return ag.Variable(np.array(value, dtype=np.float64), requires_grad=True)
 
 
 def along(f, x=x3, v=ones):

@@ -155,3 +155,29 @@ def test_the_number_of_tangents_is_checked():
 
     with pytest.raises(ValueError, match="the jvp of F must return 2 tangents"):
         along(F.apply, x3)
+
+
+def test_grad_check_finds_a_wrong_jvp():
+    class Cube(ag.Function):
+        factor = 3
+
+        def forward(self, x):
+            self.save(x)
+            return x**3
+
+        def backward(self, g):
+            (x,) = self.saved
+            return 3 * x * x * g
+
+        def jvp(self, t):
+            (x,) = self.saved
+            return self.factor * x * x * t
+
+    assert ag.grad_check(Cube.apply, x3, order=2, forward=True)
+    w = ag.Variable(x3, requires_grad=True)
+    assert ag.grad_check_variables(lambda: Cube.apply(w) * w, w, forward=True)
+    assert ag.grad_check(lambda z: ag.exp(z) * ag.conj(z), x3 * (1 + 2j), forward=True)
+    Cube.factor = 2
+    assert ag.grad_check(Cube.apply, x3)
+    with pytest.raises(ag.GradCheckError, match="input 0, in a random direction: forward mode"):
+        ag.grad_check(Cube.apply, x3, forward=True)

@@ -2,13 +2,9 @@
 
 import numpy as np
 import pytest
+from operands import leaf
 
 import autograd_gpu as ag
-
-
-def leaf(value):
-    return ag.Variable(np.array(value, dtype=np.float64), requires_grad=True)
-
 
 x3 = np.array([0.5, -1.0, 2.0])
 

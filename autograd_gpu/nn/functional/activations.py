@@ -68,7 +68,10 @@ def celu(x: Any, alpha: float = 1.0) -> Variable:
 def prelu(x: Any, weight: Any) -> Variable:
     """x, or weight · x below 0; `weight` is [1], or [C] for `x` [N, C, ...]."""
     x = ops.asarray(x)
-    (n,) = shape_of(weight) or (1,)
+    shape = shape_of(weight) or (1,)
+    if len(shape) != 1:
+        raise ValueError(f"prelu: weight {list(shape)} is neither [1] nor [C]")
+    (n,) = shape
     if n != 1:
         if x.ndim < 2 or x.shape[1] != n:
             raise ValueError(f"prelu: weight [{n}] is not one per channel of x {list(x.shape)}")
@@ -166,10 +169,11 @@ def gumbel_softmax(
         raise ValueError(f"gumbel_softmax: tau={tau} must be positive")
     logits = ops.asarray(logits)
     xp = backend_near(logits).xp
-    # in (0, 1): the uniform numbers are multiples of 2**-24
-    uniform = _random_unit(logits, generator) + 2**-25
+    # multiples of 2**-24 below 1, of which 0 has no logarithm; in a half type some would be 1
+    wide = "float64" if logits.dtype.itemsize > 4 else "float32"
+    uniform = xp.maximum(_random_unit(logits, generator, wide), 2**-25)
     noise = -xp.log(-xp.log(uniform))
-    soft = ops.softmax((logits + noise) / tau, axis=dim)
+    soft = ops.softmax((logits + noise.astype(logits.dtype)) / tau, axis=dim)
     if not hard:
         return soft
     n = logits.shape[dim]
@@ -178,7 +182,9 @@ def gumbel_softmax(
     return ops.add(soft, one - soft.value)
 
 
-def _random_unit(x: Variable, generator: Generator | None) -> Any:
-    """Uniform numbers in [0, 1) of the shape and dtype of `x`, the same on every backend."""
+def _random_unit(x: Variable, generator: Generator | None, dtype: Any = None) -> Any:
+    """Uniform numbers in [0, 1) of the shape of `x`, the same on every backend; in the dtype of `x`
+    unless given."""
     seed, offset = (generator or default_generator()).next_key()
-    return backend_near(x).xp.random_unit(x.shape, seed, offset).astype(x.dtype)
+    numbers: Any = backend_near(x).xp.random_unit(x.shape, seed, offset)
+    return numbers.astype(dtype or x.dtype)

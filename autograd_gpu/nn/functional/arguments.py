@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Backend, current_backend, find_backend
+from autograd_gpu.callers import named
 from autograd_gpu.placement import backend_beside
 from autograd_gpu.values import as_value, from_python
 from autograd_gpu.variable import Variable
@@ -66,8 +67,8 @@ def check_equal_shapes(op: str, **operands: Any) -> None:
     """ValueError unless all operands have one shape: a loss never broadcasts."""
     shapes = {name: shape_of(x) for name, x in operands.items()}
     if len(set(shapes.values())) > 1:
-        named = " and ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
-        raise ValueError(f"{op}: shapes differ, {named}; losses do not broadcast")
+        given = " and ".join(f"{name} {list(shape)}" for name, shape in shapes.items())
+        raise ValueError(named(op, f"shapes differ, {given}; losses do not broadcast"))
 
 
 def is_floating(x: Any) -> bool:

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.callers import named
 from autograd_gpu.nn.functional.arguments import as_raw, backend_near, shape_of
 from autograd_gpu.ops.layers import check_indices
 from autograd_gpu.placement import on_its_device
@@ -31,7 +32,7 @@ def embedding(
     """
     at = as_raw(indices, weight)
     if at.dtype.kind not in "iu":
-        raise TypeError(f"embedding: indices are integers, not {at.dtype}")
+        raise TypeError(named("embedding", f"indices are integers, not {at.dtype}"))
     rows = shape_of(weight)[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
@@ -58,6 +59,7 @@ def embedding_bag(
     indices: Any,
     weight: Any,
     offsets: Any = None,
+    *,
     mode: str = "mean",
     per_sample_weights: Any = None,
     include_last_offset: bool = False,

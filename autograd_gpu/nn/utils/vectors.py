@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.nn.state import like
 from autograd_gpu.variable import Variable
 
 
@@ -19,7 +20,8 @@ def parameters_to_vector(parameters: Iterable[Variable]) -> Variable:
 
 
 def vector_to_parameters(vector: Any, parameters: Iterable[Variable]) -> None:
-    """Give the parameters the values of `vector`, in their dtypes; gradients do not pass.
+    """Give the parameters the values of `vector`, in their dtypes and where they live;
+    gradients do not pass.
 
     Raises ValueError, and changes nothing, unless it has as many elements as they have.
     """
@@ -32,5 +34,5 @@ def vector_to_parameters(vector: Any, parameters: Iterable[Variable]) -> None:
         )
     start = 0
     for x in targets:
-        x.value = values[start : start + x.size].reshape(x.shape).astype(x.dtype)
+        x.value = like(values[start : start + x.size].reshape(x.shape), x.value)
         start += x.size

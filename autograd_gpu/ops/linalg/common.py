@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.callers import named
 from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
@@ -54,7 +55,9 @@ def check_square(xp: Namespace, op: str, x: Array) -> None:
     """Raises LinAlgError unless `x` holds square matrices."""
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise xp.linalg.LinAlgError(
-            f"{op}: square matrices are needed in the last two axes, got {x.dtype}{list(x.shape)}"
+            named(
+                op, f"square matrices are needed in the last two axes, got {x.dtype}{list(x.shape)}"
+            )
         )
 
 

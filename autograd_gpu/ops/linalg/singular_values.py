@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
-from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.modes import recording
 from autograd_gpu.ops.linalg.common import adjoint, check_matrices, embedded, hermitian
 from autograd_gpu.ops.linalg.equal_values import (
@@ -25,25 +26,30 @@ class SVDResult(NamedTuple):
     Vh: Any
 
 
-def _svd(xp: Namespace, g: Any, y: Any) -> Any:
+def _svd(xp: Namespace, g: Any, y: Any, given: Sequence[bool]) -> Any:
     gu, gs, gvh, ga, gcarrier = g
     u, s, vh, a, carrier = y
-    v, gv = adjoint(xp, vh), adjoint(xp, gvh)
     k = s.shape[-1]
-    u1, v1, gu1, gv1 = u[..., :, :k], v[..., :, :k], gu[..., :, :k], gv[..., :, :k]
+    v, u1 = adjoint(xp, vh), u[..., :, :k]
     null = zero(s)
+    gs = xp.where(null, 0, gs)
+    inner = embedded(xp, gs)
+    if xp is NAMESPACES[Variable]:
+        inner = inner + carrier
+    if not (given[0] or any(given[2:])):
+        return xp.matmul(xp.matmul(u1, inner), vh[..., :k, :])
+    gv = adjoint(xp, gvh)
+    v1, gu1, gv1 = v[..., :, :k], gu[..., :, :k], gv[..., :, :k]
     equal = close(s) & ~null[..., None, :]
     # With Ωu = uᴴ du and Ωv = vᴴ dv: their sum has the gaps below it, their difference the sums.
     zu, zv = xp.matmul(adjoint(xp, u1), gu1), xp.matmul(adjoint(xp, v1), gv1)
     both, apart = zu + zv, zu - zv
-    gs = xp.where(null, 0, gs)
     inner = (
-        call(xp, sylvester, (both - adjoint(xp, both)) * 0.5, a, sign=-1)
+        inner
+        + call(xp, sylvester, (both - adjoint(xp, both)) * 0.5, a, sign=-1)
         + call(xp, sylvester, (apart - adjoint(xp, apart)) * 0.5, a, sign=1)
-        + embedded(xp, gs)
         + xp.where(equal, hermitian(xp, ga), 0)
         + within_groups(xp, gs, hermitian(xp, both), hermitian(xp, gcarrier), equal)
-        + carrier
     )
     left = xp.matmul(u1, inner)
     if u.shape[-2] > k:  # what leaves the span of u1
