@@ -11,7 +11,7 @@ import importlib
 import importlib.util
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from pathlib import Path
@@ -156,6 +156,20 @@ class Backend(Protocol):
 
     def host_generator(self, seed: int) -> Any:
         """A numpy.random.Generator: it draws on the host, the same numbers on every backend."""
+        ...
+
+    def steps(
+        self,
+        name: str,
+        arrays: Sequence[Sequence[Array | None]],
+        options: Callable[[], Mapping[str, Any]],
+        copies: Sequence[Array | None] | None = None,
+    ) -> None:
+        """`{name}_step(*arrays[i], **options())` for every i, with one call of `options`.
+
+        `copies[i]`, where given, takes the new value of the parameter `arrays[i][0]`.  In a
+        recorded step `options` is called again for each repetition.
+        """
         ...
 
     def sgd_step(

@@ -15,7 +15,8 @@ from autograd_gpu.backend import BACKENDS, Backend, current_backend
 from autograd_gpu.graph import make_result
 from autograd_gpu.modes import recording, watching
 from autograd_gpu.precision import casting, own_casts
-from autograd_gpu.recorder import NotReplayable, Replay, recorder
+from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
+from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
 from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
@@ -78,16 +79,20 @@ class Compiled(Generic[P, R]):
         if program.first or program.reason is not None:
             # What comes into being on a first call (momentum, a gradient) decides what later ones
             # do, so that the first run is not the one to record.
-            result = function(*args, **kwargs)
-            if program.first:
-                program.first = False
-                self.reason = program.reason = _Returned(result, call.given, None).reason
+            if not program.first:
+                return function(*args, **kwargs)
+            program.watcher = call.backend.recorder()
+            with program.watcher.rehearsal():
+                result = function(*args, **kwargs)
+            program.first = False
+            self.reason = program.reason = _Returned(result, call.given, None).reason
             return result
         return self._record(program, call)
 
     def _record(self, program: _Program, call: _Call) -> R:
         function: Callable[..., R] = self.function
-        watcher = call.backend.recorder()
+        watcher = program.watcher or call.backend.recorder()
+        program.watcher = None
         returned: list[_Returned] = []
 
         def run(given: Sequence[Any]) -> list[Any]:
@@ -102,6 +107,7 @@ class Compiled(Generic[P, R]):
         except NotReplayable as error:
             self.reason = program.reason = str(error)
             return function(*call.args, **call.kwargs)
+        returned[0].kept = arrays_of(function)
         self.reason = program.add(replay, returned[0], watcher.recordings)
         result: R = returned[0].rebuilt(outputs, call.given)
         return result
@@ -127,6 +133,7 @@ class _Program:
 
     def __init__(self) -> None:
         self.first = True
+        self.watcher: Recorder | None = None
         self.ready: list[tuple[Replay, _Returned]] = []
         self.reason: str | None = None
         self.missed = 0
@@ -216,6 +223,8 @@ class _Returned:
 
     def __init__(self, result: Any, given: Sequence[Any], seen: Seen | None) -> None:
         self.arrays: list[Any] = []
+        self.kept: list[Any] = []
+        """What the recording may refer to by address only."""
         self.reason = seen.reason() if seen is not None else None
         self._given = {id(x): i for i, x in enumerate(given)}
         self._seen = seen

@@ -84,6 +84,14 @@ def near(x: Array) -> AbstractContextManager[None]:
     return _HERE
 
 
+def place_of(x: Array) -> tuple[type, int]:
+    """The kind of the raw array `x` and the number of its device: equal for arrays that one call
+    of a backend can take."""
+    backend = BACKENDS.get(type(x))
+    number = backend.device_number(x) if backend in SEVERAL_DEVICES else 0
+    return type(x), number
+
+
 def copied(x: Array) -> Array:
     """A copy of the raw array `x` where it lives; CuPy's own lands on the current device."""
     if SEVERAL_DEVICES:

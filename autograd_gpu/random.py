@@ -48,12 +48,18 @@ class Generator:
 
     def next_key(self) -> tuple[int, int]:
         """Seed and offset of the next array of counter-based numbers (`xp.random_unit`)."""
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.on_failure(self._go_back)
         seed, offset = live(self._advance)
         return seed, offset
 
     def _advance(self) -> tuple[int, int]:
         self._offset += 1
         return self.seed, self._offset
+
+    def _go_back(self) -> None:
+        self._offset -= 1
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to go on from here."""

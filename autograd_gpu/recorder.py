@@ -9,6 +9,7 @@ and the training mode of a Module (`depends`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from typing import Any, Protocol
 
@@ -56,18 +57,33 @@ class Recorder(Protocol):
         """
         ...
 
+    def rehearsal(self) -> AbstractContextManager[None]:
+        """For an eager run before `record`, which goes better for it."""
+        ...
+
     def reads(self, variable: Any, slot: str, held: Any) -> Any:
         """The step reads `variable.value` or `.grad`, which is `held`; what it gets, and the slot
         holds from now on."""
         ...
 
     def writes(self, variable: Any, slot: str, array: Any, is_new: bool) -> None:
-        """The step sets `variable.value` or `.grad`; `is_new`: the Variable is the step's."""
+        """The step sets `variable.value` or `.grad`, or writes into the array `variable.value`.
+
+        `is_new`: the Variable is the step's.
+        """
         ...
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         """`read()`, which is called once in every replay too, and whose numbers array calls get."""
         ...
+
+    def on_failure(self, undo: Callable[[], None]) -> None:
+        """`undo()` takes back a change on the host, should the recording not be completed."""
+        ...
+
+    one_by_one: bool
+    """Whether an optimiser changes one parameter at a time, by `update`; otherwise it does as ever,
+    and the backend's `steps` asks for their `numbers`."""
 
     def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
         """`change(variable, *args)`: an optimiser's update of the Variable by its gradient, or of

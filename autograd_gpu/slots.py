@@ -7,7 +7,7 @@ is paid for at any other time.  Other threads see no difference but speed.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -43,15 +43,16 @@ def watched(watcher: Recorder) -> Iterator[Seen]:
     """Let `watcher` see what this thread does with Variables."""
     seen = Seen()
     with _lock:
-        for name in _slots:
-            setattr(Variable, name, _property(name, seen))
+        watching = {name: _property(name, seen) for name in _slots}
+        for name, member in {**watching, "writable": _writable(seen)}.items():
+            setattr(Variable, name, member)
         token = recorder.set(watcher)
         try:
             yield seen
         finally:
             recorder.reset(token)
-            for name, slot in _slots.items():
-                setattr(Variable, name, slot)
+            for name, member in {**_slots, "writable": _plain_writable}.items():
+                setattr(Variable, name, member)
 
 
 def _property(name: str, seen: Seen) -> property:
@@ -80,6 +81,22 @@ def _property(name: str, seen: Seen) -> property:
         store(variable, array)
 
     return property(read, write)
+
+
+_plain_writable = Variable.writable
+
+
+def _writable(seen: Seen) -> Callable[[Variable], Any]:
+    """`Variable.writable` that tells the recorder, since its array is about to be written into."""
+
+    def writable(variable: Variable) -> Any:
+        array = _plain_writable(variable)
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.writes(variable, "value", array, id(variable) in seen.new)
+        return array
+
+    return writable
 
 
 def _is_set(variable: Variable) -> bool:

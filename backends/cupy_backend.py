@@ -31,19 +31,24 @@ class CupyBackend:
 
     def __init__(self) -> None:
         # Not before create() has looked for a device: these define kernels and need cuBLAS.
-        from autograd_gpu.backends import cupy_adaptive_steps, cupy_kernels
+        from autograd_gpu.backends import cupy_live, cupy_steps
         from autograd_gpu.backends.cupy_namespace import namespace
 
+        self._live_number = cupy_live.LiveNumber
+
         self.xp: Any = namespace()
-        self.sgd_step = cupy_kernels.sgd_step
-        self.adam_step = cupy_kernels.adam_step
-        self.rmsprop_step = cupy_adaptive_steps.rmsprop_step
-        self.adagrad_step = cupy_adaptive_steps.adagrad_step
-        self.lion_step = cupy_adaptive_steps.lion_step
-        self.average_step = cupy_adaptive_steps.average_step
+        self.steps = cupy_steps.steps
+        self.sgd_step = cupy_steps.single("sgd")
+        self.adam_step = cupy_steps.single("adam")
+        self.rmsprop_step = cupy_steps.single("rmsprop")
+        self.adagrad_step = cupy_steps.single("adagrad")
+        self.lion_step = cupy_steps.single("lion")
+        self.average_step = cupy_steps.single("average")
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""
+        if isinstance(data, self._live_number):
+            data = data.array
         if isinstance(data, cp.ndarray):
             return data if dtype is None else data.astype(dtype, copy=False)
         _refuse_foreign(data)
@@ -67,10 +72,10 @@ class CupyBackend:
         return Uploader()
 
     def recorder(self) -> Any:
-        """None yet."""
-        from autograd_gpu.backends.no_recorder import NoRecorder
+        """Captures a step as a CUDA graph."""
+        from autograd_gpu.backends.cupy_graph import GraphRecorder
 
-        return NoRecorder("CuPy's kernels are not captured yet")
+        return GraphRecorder()
 
     def device(self, x: Array) -> Any:
         """The cupy.cuda.Device of `x`."""

@@ -16,6 +16,7 @@ from cupy.cuda import device
 from cupy_backends.cuda.libs import cublas
 
 from autograd_gpu.backends.cupy_gemm_batched import gemm_batched_ex, pointers
+from autograd_gpu.backends.cupy_graph_blas import route
 from autograd_gpu.backends.gemm_plan import plan
 
 Array = Any
@@ -91,10 +92,10 @@ def _result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
 
 def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None:
     item, out_item = a.itemsize, out.itemsize
-    batched = gemm_batched_ex()
+    has_pointers = route.products is not None or gemm_batched_ex() is not None
     todo = plan(
         a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item,
-        batched is not None,
+        has_pointers,
     )  # fmt: skip
     if any(todo.copies):
         copy_a, copy_b, copy_out = todo.copies
@@ -113,7 +114,11 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
         return
     if device.get_device_id() != a.data.device_id:
         raise ValueError(f"matmul: operands live on {a.device}, which is not the current device")
-    handle = device.get_cublas_handle()
+    if route.products is None:
+        handle = device.get_cublas_handle()
+        gemm, strided, batched = cublas.gemmEx, cublas.gemmStridedBatchedEx, gemm_batched_ex()
+    else:
+        handle, gemm, strided, batched = route.products.calls()
     kind, out_kind, compute, scalar = _types(a.dtype, out.dtype, _tf32)
     _, alpha_ptr = _host_scalar(alpha, scalar)
     _, beta_ptr = _host_scalar(beta, scalar)
@@ -138,13 +143,13 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
             x, y = y, x
         z = pc + at_c * out_item
         if c.count == 1:
-            cublas.gemmEx(
+            gemm(
                 handle, c.transa, c.transb, c.m, c.n, c.k,
                 alpha_ptr, x, kind, c.lda, y, kind, c.ldb,
                 beta_ptr, z, out_kind, c.ldc, compute, _GEMM_DEFAULT,
             )  # fmt: skip
         else:
-            cublas.gemmStridedBatchedEx(
+            strided(
                 handle, c.transa, c.transb, c.m, c.n, c.k,
                 alpha_ptr, x, kind, c.lda, c.stridea, y, kind, c.ldb, c.strideb,
                 beta_ptr, z, out_kind, c.ldc, c.stridec, c.count, compute, _GEMM_DEFAULT,

@@ -10,6 +10,7 @@ import numpy as np
 
 from autograd_gpu.backends import cupy_settings
 from autograd_gpu.backends.indexing import Selection, is_basic, select
+from autograd_gpu.recorder import recorder
 
 Array = Any
 
@@ -172,12 +173,37 @@ def _row_ids(arrays: tuple[Any, ...], dims: tuple[int, ...]) -> Array:
     return ids
 
 
+# Thrust, which sorts for CuPy, is no part of captured graphs.  In these each id counts those before
+# it, which takes quadratic time and so has a limit.
+_COUNTED = 2**17
+_count = cp.ElementwiseKernel(
+    "raw I ids, int64 n",
+    "raw int64 order",
+    """
+    const I id = ids[i];
+    long long before = 0;
+    for (long long j = 0; j < n; j++) before += ids[j] < id || (ids[j] == id && j < i);
+    order[before] = i;
+    """,
+    "autograd_gpu_count_before",
+)
+
+
+def _order(ids: Array) -> Array:
+    """The stable order of `ids` [n]."""
+    if recorder.get() is None or ids.size > _COUNTED:
+        return cp.argsort(ids)
+    order = cp.empty(ids.size, np.int64)
+    _count(ids, ids.size, order, size=ids.size)
+    return order
+
+
 def _sum_rows(ids: Array, g: Array, width: int, out: Array) -> None:
     """`out[i]` = the sum of the rows of `g` [n, width] whose id is i; `out` holds zeros."""
     if not cupy_settings.deterministic and g.dtype.char in "fd":
         _add_rows(ids, g, width, out, size=g.size)
         return
-    order = cp.argsort(ids)  # a stable sort
+    order = _order(ids)
     ids = ids[order]
     rows, ordered = g, True
     accumulator = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from autograd_gpu.recorder import Replay
@@ -12,6 +13,7 @@ class NoRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 1
+    one_by_one = False
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -21,6 +23,9 @@ class NoRecorder:
     ) -> tuple[list[Any], Replay | str]:
         return run(given), self.reason
 
+    def rehearsal(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
     def reads(self, variable: Any, slot: str, held: Any) -> Any:
         return held
 
@@ -29,6 +34,9 @@ class NoRecorder:
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return read()
+
+    def on_failure(self, undo: Callable[[], None]) -> None:
+        pass
 
     def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
         change(variable, *args)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from types import ModuleType
 from typing import Any
@@ -235,6 +235,21 @@ class NumpyBackend:
     def host_generator(self, seed: int) -> np.random.Generator:
         """A generator of random numbers."""
         return np.random.Generator(np.random.PCG64(seed))
+
+    def steps(
+        self,
+        name: str,
+        arrays: Sequence[Sequence[Array | None]],
+        options: Callable[[], Mapping[str, Any]],
+        copies: Sequence[Array | None] | None = None,
+    ) -> None:
+        """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
+        step, given = getattr(self, f"{name}_step"), options()
+        for row in arrays:
+            step(*row, **given)
+        for row, copy in zip(arrays, copies or (), strict=False):
+            if copy is not None:
+                copy[...] = row[0]
 
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
 from types import CellType
 from typing import Any
@@ -26,6 +27,7 @@ class NumpyRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 2
+    one_by_one = True
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -36,6 +38,12 @@ class NumpyRecorder:
         self._seen: set[tuple[int, str]] = set()
         self._touched: dict[int, Any] = {}
         self._new: dict[int, Any] = {}
+
+    def rehearsal(self) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def on_failure(self, undo: Callable[[], None]) -> None:
+        pass  # a step runs eagerly while it is recorded
 
     def record(
         self, run: Callable[[Sequence[Any]], list[Any]], given: Sequence[Any]

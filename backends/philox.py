@@ -1,7 +1,7 @@
 """Philox4x32-10, a counter-based generator: word i is a function of (seed, offset, i) alone.
 
 So masks need no state, can be computed again instead of being kept, and are the same on NumPy and
-CuPy, whose form of it is in `cupy_kernels`.  Salmon et al., "Parallel random numbers: as easy as
+CuPy, whose form of it is in `cupy_philox`.  Salmon et al., "Parallel random numbers: as easy as
 1, 2, 3", 2011; the known answers of Random123 are in the tests.
 """
 

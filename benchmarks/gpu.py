@@ -88,6 +88,16 @@ def theirs(torch: Any, step: Step) -> dict[str, float]:
     return measure(step, torch.cuda.synchronize)
 
 
+def captured(step: Step) -> dict[str, Any]:
+    """The same for `ag.compile(step)`, or why it is not captured."""
+    function = ag.compile(step)
+    for _ in range(3):
+        function()
+    if function.reason is not None:
+        return {"not captured": function.reason[:200]}
+    return ours(function)
+
+
 def leaf(*shape: int, dtype: Any = np.float32) -> ag.Variable:
     x = np.random.default_rng(len(shape)).standard_normal(shape).astype(np.float32)
     return ag.Variable(cp.asarray(x).astype(dtype), requires_grad=True)
@@ -166,7 +176,12 @@ def chains() -> Rows:
 
 def small_ops() -> Rows:
     x = leaf(8, 8)
-    yield "x * x, 8 x 8, forward and backward", ours(lambda: ag.sum(x * x).backward())
+
+    def step() -> None:
+        ag.sum(x * x).backward()
+
+    yield "x * x, 8 x 8, forward and backward", ours(step)
+    yield "x * x, 8 x 8, forward and backward, captured", captured(step)
     torch = torch_on_gpu()
     if torch:
         y = torch.ones(8, 8, device="cuda", requires_grad=True)
@@ -203,6 +218,7 @@ def classifiers() -> Rows:
             optimizer.step()
 
         yield f"{name}, batch {batch}, training step", ours(step)
+        yield f"{name}, batch {batch}, training step, captured", captured(step)
         torch = torch_on_gpu()
         if torch:
             other = make(torch.nn).cuda()
@@ -292,6 +308,7 @@ def gpt_blocks() -> Rows:
             block(x).backward(g)
 
         yield name, ours(step)
+        yield f"{name}, captured", captured(step)
         torch = torch_on_gpu()
         if not torch:
             continue

@@ -7,6 +7,9 @@
 #
 # Packages come from .whl/ beside the checkout if that folder exists (for machines without a net),
 # from the machine's own Python if that has CuPy already, else from the net.
+# Products in captured graphs need nvmath-python: its wheel belongs into .whl/, with those of
+# cuda-bindings, cuda-core and cuda-pathfinder where the machine has none.  Without it, the steps
+# "capture" and "captured steps" say so, and the benchmarks leave captured rows out.
 # LIMIT is the time for everything in seconds (540); the report says what it left out. TESTS are the
 # tests of the first step. Exits non-zero if a step failed; the report is written in any case.
 set -uo pipefail
@@ -102,9 +105,9 @@ step() {
         code=124
         result="left out: the time was up"
     else
-        timeout "$limit" "$@" >"$out/$name.log" 2>&1
+        timeout "$limit" "$@" >"$out/${name// /-}.log" 2>&1
         code=$?
-        result=$(grep -v '^learning curve' "$out/$name.log" | tail -n 1 | tr '|\t"\\' '    ')
+        result=$(grep -v '^learning curve' "$out/${name// /-}.log" | tail -n 1 | tr '|\t"\\' '    ')
         [ "$code" -ne 124 ] || result="stopped after $limit s; $result"
     fi
     [ "$code" -eq 0 ] || failed=1
@@ -116,6 +119,8 @@ step parity 150 env AUTOGRAD_GPU_FULL=1 "${pytest[@]}" "${workers[@]}" \
     tests/ops/test_table_on_cupy.py tests/ops/test_table.py -k "$parity"
 step repetitions 60 env AUTOGRAD_GPU_REPETITIONS="$repetitions" "${pytest[@]}" \
     tests/test_repetitions.py
+step capture 60 "$python" ${small:+-m cupy_on_cpu} ci/check_capture.py
+step "captured steps" 90 "${pytest[@]}" tests/test_compile_on_cupy.py
 step benchmarks 240 "$python" ${small:+-m cupy_on_cpu} benchmarks/gpu.py \
     --out "$out" --seconds 200 "${small[@]}"
 step digits 60 "$python" ${small:+-m cupy_on_cpu} examples/train_digits.py --backend cupy \

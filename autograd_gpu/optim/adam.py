@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array
+from autograd_gpu.backend import Array
 from autograd_gpu.optim.blocks import in_blocks
-from autograd_gpu.optim.optimizer import Group, Optimizer, State
+from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
 
@@ -45,38 +46,41 @@ class Adam(Optimizer):
             },
         )
 
-    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        if not state:
-            state["step"] = 0
-            state["m"] = backend.xp.zeros_like(x.value)
-            state["v"] = backend.xp.zeros_like(x.value)
-        state["step"] += 1
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
+            begun(t.state, "m", t.x)
+            begun(t.state, "v", t.x)
+            t.state.setdefault("step", 0)
         if group["amsgrad"]:
-            self._amsgrad(x, grad, state, group)
+            self.each_alone(self._amsgrad, targets, group)
             return
-        beta1, beta2 = group["betas"]
-        backend.adam_step(
-            x.writable(),
-            grad,
-            state["m"],
-            state["v"],
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            eps=group["eps"],
-            weight_decay=group["weight_decay"],
-            decoupled=self.decoupled,
-            step=state["step"],
-        )
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            for state in states:
+                state["step"] += 1
+            beta1, beta2 = group["betas"]
+            return {
+                "lr": group["lr"],
+                "beta1": beta1,
+                "beta2": beta2,
+                "eps": group["eps"],
+                "weight_decay": group["weight_decay"],
+                "decoupled": self.decoupled,
+                "step": states[0]["step"],
+            }
+
+        self.steps("adam", targets, ("m", "v"), options, by=lambda state: state["step"])
+
+    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        Adam.update_all(self, [Target(x, grad, state)], group)
 
     def _amsgrad(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        state["step"] += 1
         beta1, beta2 = group["betas"]
         root = math.sqrt(1 - beta2 ** state["step"])
         size = group["lr"] / (1 - beta1 ** state["step"])
         decay, eps = group["weight_decay"], group["eps"]
-        if "largest" not in state:
-            state["largest"] = BACKENDS[type(grad)].xp.zeros_like(x.value)
+        begun(state, "largest", x)
 
         def update(xp: Any, p: Array, g: Array, m: Array, v: Array, largest: Array) -> None:
             if decay and self.decoupled:

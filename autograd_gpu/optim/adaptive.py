@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array
-from autograd_gpu.optim.optimizer import Group, Optimizer, State
+from autograd_gpu.backend import Array
+from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
 Parameters = Iterable[Variable] | Iterable[Mapping[str, Any]]
@@ -53,24 +54,22 @@ class RMSprop(Optimizer):
         if not group["momentum"] >= 0:
             raise ValueError(f"RMSprop: momentum={group['momentum']} is negative")
 
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        buffer = "buffer" if group["momentum"] else None
+        average = "average" if group["centered"] else None
+        for t in targets:
+            for name in ("square", buffer, average):
+                if name is not None:
+                    begun(t.state, name, t.x)
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            names = ("lr", "alpha", "eps", "weight_decay", "momentum")
+            return {name: group[name] for name in names}
+
+        self.steps("rmsprop", targets, ("square", buffer, average), options)
+
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        wanted = {"square": True, "buffer": group["momentum"], "average": group["centered"]}
-        for name, is_wanted in wanted.items():
-            if is_wanted and name not in state:
-                state[name] = backend.xp.zeros_like(x.value)
-        backend.rmsprop_step(
-            x.writable(),
-            grad,
-            state["square"],
-            state["buffer"] if group["momentum"] else None,
-            state["average"] if group["centered"] else None,
-            lr=group["lr"],
-            alpha=group["alpha"],
-            eps=group["eps"],
-            weight_decay=group["weight_decay"],
-            momentum=group["momentum"],
-        )
+        RMSprop.update_all(self, [Target(x, grad, state)], group)
 
 
 class Adagrad(Optimizer):
@@ -107,24 +106,24 @@ class Adagrad(Optimizer):
             if not group[option] >= 0:
                 raise ValueError(f"Adagrad: {option}={group[option]} is negative")
 
-    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        if not state:
-            state["step"] = 0
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
             start = group["initial_accumulator_value"]
-            if x.dtype.kind == "c":  # the parts are parameters of their own
+            if t.x.dtype.kind == "c":  # the parts are parameters of their own
                 start = complex(start, start)
-            state["sum"] = backend.xp.full_like(x.value, start)
-        lr = group["lr"] / (1 + state["step"] * group["lr_decay"])
-        state["step"] += 1
-        backend.adagrad_step(
-            x.writable(),
-            grad,
-            state["sum"],
-            lr=lr,
-            eps=group["eps"],
-            weight_decay=group["weight_decay"],
-        )
+            begun(t.state, "sum", t.x, start)
+            t.state.setdefault("step", 0)
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            lr = group["lr"] / (1 + states[0]["step"] * group["lr_decay"])
+            for state in states:
+                state["step"] += 1
+            return {"lr": lr, "eps": group["eps"], "weight_decay": group["weight_decay"]}
+
+        self.steps("adagrad", targets, ("sum",), options, by=lambda state: state["step"])
+
+    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        Adagrad.update_all(self, [Target(x, grad, state)], group)
 
 
 class Lion(Optimizer):
@@ -148,17 +147,20 @@ class Lion(Optimizer):
             params, {"lr": lr, "betas": betas, "weight_decay": weight_decay, "maximize": maximize}
         )
 
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
+            begun(t.state, "m", t.x)
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            beta1, beta2 = group["betas"]
+            return {
+                "lr": group["lr"],
+                "beta1": beta1,
+                "beta2": beta2,
+                "weight_decay": group["weight_decay"],
+            }
+
+        self.steps("lion", targets, ("m",), options)
+
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        if not state:
-            state["m"] = backend.xp.zeros_like(x.value)
-        beta1, beta2 = group["betas"]
-        backend.lion_step(
-            x.writable(),
-            grad,
-            state["m"],
-            lr=group["lr"],
-            beta1=beta1,
-            beta2=beta2,
-            weight_decay=group["weight_decay"],
-        )
+        Lion.update_all(self, [Target(x, grad, state)], group)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from autograd_gpu.backend import Array
 from autograd_gpu.modes import no_grad
-from autograd_gpu.optim.optimizer import like
-from autograd_gpu.placement import backend_beside, copied
+from autograd_gpu.optim.state import like
+from autograd_gpu.placement import backend_beside, copied, place_of
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
@@ -31,17 +32,21 @@ class _Average:
         To be called after every step for an EMA, after every one of the last epochs for SWA.
         """
         watcher = recorder.get()
-        if watcher is None:
-            self._advance(self.params[0])
-        else:
+        if watcher is not None and watcher.one_by_one:
             watcher.update(self._advance, self.params[0])
+        else:
+            self._advance(self.params[0])
 
     def _advance(self, first: Variable) -> None:
         raise NotImplementedError
 
-    def _move(self, decay: float) -> None:
-        for average, x in zip(self.averages, self.params, strict=True):
-            backend_beside(average).average_step(average, x.value, decay=decay)
+    def _move(self, decay: Callable[[], float]) -> None:
+        """Move the averages by 1 - `decay()` of their distances, in a recorded step each time."""
+        pairs: dict[Any, list[tuple[Array, Array]]] = {}
+        for x, average in zip(self.params, self.averages, strict=True):
+            pairs.setdefault(place_of(average), []).append((average, x.value))
+        for some in pairs.values():
+            backend_beside(some[0][0]).steps("average", some, lambda: {"decay": decay()})
 
     @contextmanager
     def applied(self) -> Iterator[None]:
@@ -103,7 +108,7 @@ class EMA(_Average):
         super().__init__(params)
 
     def _advance(self, first: Variable) -> None:
-        self._move(self.decay)
+        self._move(lambda: self.decay)
 
     def _number(self) -> dict[str, Any]:
         return {"decay": self.decay}
@@ -130,7 +135,11 @@ class SWA(_Average):
         super().__init__(params)
 
     def _advance(self, first: Variable) -> None:
-        self._move(self.count / (self.count + 1))
+        count = self.count
+        watcher = recorder.get()
+        if watcher is not None and not watcher.one_by_one:
+            watcher.depends(lambda: self.count)
+        self._move(lambda: count / (count + 1))
         self.count += 1
 
     def _number(self) -> dict[str, Any]:

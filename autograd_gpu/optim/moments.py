@@ -8,7 +8,8 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, Array
 from autograd_gpu.optim.blocks import in_blocks
-from autograd_gpu.optim.optimizer import Group, Optimizer, State
+from autograd_gpu.optim.optimizer import Group, Optimizer
+from autograd_gpu.optim.state import State
 from autograd_gpu.variable import Variable
 
 Parameters = Iterable[Variable] | Iterable[Mapping[str, Any]]

@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
-from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.placement import Follower, backend_beside, copied, near, require_together
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.optim.state import State, check_state, copied_state, like, refuse_to_begin
+from autograd_gpu.placement import backend_beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
-from autograd_gpu.recorder import recorder
+from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
-State = dict[str, Any]
+
+
+@dataclass(slots=True)
+class Target:
+    """What a step changes: a Variable with its gradient and state.
+
+    For a parameter of a half type `x` has its copy in float32, and `half` is the parameter.
+    """
+
+    x: Variable
+    grad: Array
+    state: State
+    half: Variable | None = None
 
 
 class Optimizer:
@@ -32,6 +46,7 @@ class Optimizer:
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
         self.state: dict[Variable, State] = {}
+        self._loads = 0
         if isinstance(params, (Variable, Mapping)):
             raise TypeError(
                 f"{type(self).__name__}: params is a sequence of Variables or of groups, "
@@ -44,6 +59,12 @@ class Optimizer:
             items = [{"params": items}]
         for group in items:
             self.add_param_group(group)
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "update" in vars(cls) and "update_all" not in vars(cls):
+            # what a subclass of Adam says in `update` counts
+            cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
 
     def add_param_group(self, group: Mapping[str, Any]) -> None:
         """Add parameters with options of their own."""
@@ -96,38 +117,62 @@ class Optimizer:
         """
         result = closure() if closure is not None else None
         forget_casts()
-        with Follower() if SEVERAL_DEVICES else nullcontext() as follow:
-            self._step(follow)
-        return result
-
-    def _step(self, follow: Follower | None) -> None:
         watcher = recorder.get()
         if watcher is not None:
             watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
-            for x in group["params"]:
-                if watcher is not None:
+            if watcher is not None and watcher.one_by_one:
+                for x in group["params"]:
                     watcher.update(self._advance, x, group)
-                elif x.grad is not None:
-                    if follow is not None:
-                        require_together(type(self).__name__, x.value, x.grad)
-                        follow(x.value)
-                    self._advance(x, group)
+            else:
+                self._advance_all(group["params"], group)
+        return result
 
     def _advance(self, x: Variable, group: Group) -> None:
         """Change one parameter, if it has a gradient."""
-        if x.grad is None:
-            return
-        self.check_grad(x, x.grad)
-        # of a 0-d array NumPy makes a scalar
-        grad = backend_of(x.grad).asarray(-x.grad) if group.get("maximize") else x.grad
-        state = self.state.get(x)
-        if state is None:
-            state = self.state[x] = {}
-        if x.value.dtype.itemsize == 2:
-            self._update_master(x, grad, state, group)
-        else:
-            self.update(x, grad, state, group)
+        self._advance_all([x], group)
+
+    def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
+        """Change those of `params` that have gradients."""
+        targets = []
+        for x in params:
+            grad = x.grad
+            if grad is not None:
+                self.check_grad(x, grad)
+                require_together(type(self).__name__, x.value, grad)
+                if group.get("maximize"):
+                    with near(grad):  # of a 0-d array NumPy makes a scalar
+                        grad = backend_of(grad).asarray(-grad)
+                targets.append((x, grad, self.state.setdefault(x, {})))
+        if targets:
+            self._change([self._target(*t) for t in targets], group)
+
+    def _target(self, x: Variable, grad: Array, state: State) -> Target:
+        if x.value.dtype.itemsize != 2:
+            return Target(x, grad, state)
+        if "master" not in state:
+            refuse_to_begin("float32 copy")
+            with near(x.value):
+                state["master"] = x.value.astype("float32")
+        # taken out of the state, so that it has one holder and is written in place
+        return Target(Variable(state.pop("master")), grad, state, x)
+
+    def _change(self, targets: Sequence[Target], group: Group) -> None:
+        watcher = recorder.get()
+        if watcher is not None and not watcher.one_by_one:
+            watcher.depends(lambda: self._loads)
+            # these decide what is computed; all other options are numbers of the step
+            switches = ("momentum", "centered", "amsgrad", "maximize")
+            watcher.depends(lambda: [not group.get(name) for name in switches])
+            for t in targets:
+                numbers = {k: v for k, v in t.state.items() if not hasattr(v, "dtype")}
+                watcher.on_failure(partial(t.state.update, numbers))
+        try:
+            self.update_all(targets, group)
+        finally:
+            for t in targets:
+                if t.half is not None:
+                    t.state["master"] = t.x.value
 
     def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
@@ -147,12 +192,44 @@ class Optimizer:
         if grad.dtype.kind == "c" and value.dtype.kind != "c":
             raise TypeError(f"{name}: a gradient is {grad.dtype}, its parameter {value.dtype}")
 
-    def _update_master(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        # taken out of the state, so that it has one holder and is written in place
-        master = Variable(state.pop("master", None) if "master" in state else _wide(x.value))
-        self.update(master, grad, state, group)
-        x.value = master.value.astype(x.value.dtype)
-        state["master"] = master.value
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        """Change parameters of one group and their states in place: here one after the other."""
+        self.each_alone(self.update, targets, group)
+
+    def each_alone(
+        self, update: Callable[..., None], targets: Sequence[Target], group: Group
+    ) -> None:
+        """Call `update(x, grad, state, group)` for each of `targets`."""
+        watcher = recorder.get()
+        if watcher is not None and not watcher.one_by_one:
+            # its numbers would be those of the recorded step for ever
+            raise NotReplayable(f"{type(self).__name__} has no kernel that counts its steps")
+        for t in targets:
+            with near(t.grad):
+                update(t.x, t.grad, t.state, group)
+                if t.half is not None:
+                    t.half.value = t.x.value.astype(t.half.value.dtype)
+
+    def steps(
+        self,
+        name: str,
+        targets: Sequence[Target],
+        states: Sequence[str | None],
+        options: Callable[[Sequence[State]], Mapping[str, Any]],
+        by: Callable[[State], Any] = lambda state: None,
+    ) -> None:
+        """The backend's `{name}_step` for all of `targets`, with what their states have under the
+        names `states`; `options` are asked for once for all whose states are the same `by`."""
+        alike: dict[Any, list[Target]] = {}
+        for t in targets:
+            alike.setdefault((place_of(t.grad), by(t.state)), []).append(t)
+        for some in alike.values():
+            backend_beside(some[0].grad).steps(
+                name,
+                [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
+                partial(options, [t.state for t in some]),
+                [None if t.half is None else t.half.writable() for t in some],
+            )
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""
@@ -166,7 +243,7 @@ class Optimizer:
         numbers = {x: i for i, x in enumerate(self.parameters())}
         return {
             "state": {
-                numbers[x]: {key: _copied(value) for key, value in state.items()}
+                numbers[x]: {key: copied_state(value) for key, value in state.items()}
                 for x, state in self.state.items()
             },
             "param_groups": [
@@ -190,7 +267,8 @@ class Optimizer:
                 f"{type(self).__name__}: the state has groups of {sizes} parameters, here are {own}"
             )
         params = list(self.parameters())
-        self._check_state(state_dict, params)
+        check_state(type(self).__name__, self.defaults, self.arrays, state_dict, params)
+        self._loads += 1
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
         self.state = {
@@ -200,54 +278,9 @@ class Optimizer:
             for number, state in state_dict["state"].items()
         }
 
-    def _check_state(self, state_dict: Mapping[str, Any], params: list[Variable]) -> None:
-        name = type(self).__name__
-        for group in state_dict["param_groups"]:
-            unknown = group.keys() - self.defaults.keys() - {"params", "initial_lr"}
-            if unknown:
-                raise ValueError(
-                    f"{name}: the state is of another optimiser, with options {sorted(unknown)}"
-                )
-        for number, state in state_dict["state"].items():
-            if not 0 <= int(number) < len(params):
-                raise ValueError(f"{name}: the state is of a parameter {number}, {len(params)} are")
-            x = params[int(number)]
-            for key, value in state.items():
-                shape = tuple(getattr(value, "shape", ()))
-                if key not in (*self.arrays, "master") and shape:
-                    raise ValueError(
-                        f"{name}: the state is of another optimiser: parameter {number} has an "
-                        f"array {key!r}, and here {' and '.join(map(repr, self.arrays)) or 'none'}"
-                    )
-                if key in self.arrays and shape != x.shape:
-                    raise ValueError(
-                        f"{name}: the state {key!r} of parameter {number} has shape {list(shape)}, "
-                        f"the parameter {list(x.shape)}"
-                    )
-
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
             options = ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
             lines.append(f"  group {i}: {len(group['params'])} parameters, {options}")
         return "\n".join([f"{type(self).__name__}(", *lines, ")"])
-
-
-def _wide(x: Array) -> Array:
-    return x.astype("float32")
-
-
-def _copied(value: Any) -> Any:
-    return copied(value) if hasattr(value, "dtype") else value
-
-
-def like(value: Any, parameter: Array) -> Any:
-    """A copy of an array on the backend and device of `parameter`; anything else as it is."""
-    if not hasattr(value, "dtype"):
-        return value
-    source, target = backend_of(value), backend_of(parameter)
-    if source is target:
-        with near(parameter):
-            return value.copy()
-    device = None if target.name == "numpy" else target.device(parameter)
-    return target.from_host(source.to_host(value), device)

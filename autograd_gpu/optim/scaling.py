@@ -96,7 +96,11 @@ class GradScaler:
                     x.grad = grad * inverse
                 else:
                     grad *= inverse
-        found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
+        try:
+            found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
+        except Exception as error:
+            error.add_note("raised in GradScaler.unscale_, which waits to see the gradients")
+            raise
         self._checked[id(optimizer)] = found
         self._found = found or bool(self._found)
 

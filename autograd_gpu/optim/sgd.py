@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array
-from autograd_gpu.optim.optimizer import Group, Optimizer, State
+from autograd_gpu.backend import Array
+from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
 
@@ -53,23 +54,26 @@ class SGD(Optimizer):
         if group["nesterov"] and (not group["momentum"] or group["dampening"]):
             raise ValueError("SGD: nesterov needs a momentum and no dampening")
 
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        momentum = group["momentum"]
+        first: set[int] = set()
+        for t in targets:
+            if momentum and "momentum_buffer" not in t.state:
+                begun(t.state, "momentum_buffer", t.x)
+                first.add(id(t.state))
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            return {
+                "lr": group["lr"],
+                "momentum": group["momentum"],
+                "dampening": group["dampening"],
+                "weight_decay": group["weight_decay"],
+                "nesterov": group["nesterov"],
+                "first": id(states[0]) in first,
+            }
+
+        buffer = "momentum_buffer" if momentum else None
+        self.steps("sgd", targets, (buffer,), options, by=lambda state: id(state) in first)
+
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        backend = BACKENDS[type(grad)]
-        buffer = None
-        first = False
-        if group["momentum"]:
-            first = "momentum_buffer" not in state
-            if first:
-                state["momentum_buffer"] = backend.xp.zeros_like(x.value)
-            buffer = state["momentum_buffer"]
-        backend.sgd_step(
-            x.writable(),
-            grad,
-            buffer,
-            lr=group["lr"],
-            momentum=group["momentum"],
-            dampening=group["dampening"],
-            weight_decay=group["weight_decay"],
-            nesterov=group["nesterov"],
-            first=first,
-        )
+        SGD.update_all(self, [Target(x, grad, state)], group)

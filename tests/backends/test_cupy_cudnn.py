@@ -316,3 +316,26 @@ def test_on_a_gpu_cudnn_agrees_with_float64(cupy_backend, cudnn_modules, caplog,
                 except AssertionError as error:
                     raise AssertionError(f"{name}: {error}") from None
     assert "workspace" in caplog.text, "cuDNN has no plan for any of them"
+
+
+def test_cudnns_convolutions_can_be_captured(cupy_backend, cudnn, counting):
+    images, kernels = (numbers(s, "float16") for s in ((2, 8, 5, 5), (8, 8, 3, 3)))
+    w = ag.Variable(cupy_backend.from_host(kernels), requires_grad=True)
+
+    def step(x):
+        w.grad = None
+        y = F.conv2d(x, w, padding=1)
+        y.sum().backward()
+        return y.detach() * 1.0
+
+    function = ag.compile(step)
+    for i in range(4):
+        x = ag.Variable(cupy_backend.from_host((images * i).astype("float16")))
+        with counting() as c:
+            y = function(x)
+        assert [call.op for call in c.cudnn] == ["conv_fprop", "conv_wgrad"]
+        want = y.numpy(), cupy_backend.to_host(w.grad)
+        got = step(x).numpy(), cupy_backend.to_host(w.grad)
+        for a, b in zip(got, want, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert function.replays == 2

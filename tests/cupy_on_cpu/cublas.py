@@ -68,7 +68,7 @@ class Cublas:
         return 130200
 
     def setStream(self, handle: int, stream: int) -> None:
-        self._refuse_capture()
+        self._allow(handle)
 
     def getPointerMode(self, handle: int) -> int:
         return self._pointer_mode
@@ -91,8 +91,10 @@ class Cublas:
         how = precision(computeType, Atype, Btype, Ctype)
         args = _named(locals(), "transa transb m n k A lda B ldb C ldc computeType algo")
         args.update(_types(Atype, Btype, Ctype))
-        call = self._begin("gemmEx", args, alpha, beta, how)
-        _strided(call, A, Atype, lda, 0, B, Btype, ldb, 0, C, Ctype, ldc, 0, 1)
+        call = self._begin(handle, args, alpha, beta, how)
+        self._do(handle, "gemmEx", args, lambda: _strided(
+            call, A, Atype, lda, 0, B, Btype, ldb, 0, C, Ctype, ldc, 0, 1
+        ))  # fmt: skip
 
     def gemmStridedBatchedEx(
         self, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
@@ -107,10 +109,10 @@ class Cublas:
             "computeType algo",
         )
         args.update(_types(Atype, Btype, Ctype))
-        call = self._begin("gemmStridedBatchedEx", args, alpha, beta, how)
-        _strided(
+        call = self._begin(handle, args, alpha, beta, how)
+        self._do(handle, "gemmStridedBatchedEx", args, lambda: _strided(
             call, A, Atype, lda, strideA, B, Btype, ldb, strideB, C, Ctype, ldc, strideC, batchCount
-        )  # fmt: skip
+        ))  # fmt: skip
 
     def gemmBatchedEx(
         self, handle: int, transa: int, transb: int, m: int, n: int, k: int, alpha: int,
@@ -121,12 +123,16 @@ class Cublas:
         how = precision(computeType, Atype, Btype, Ctype)
         args = _named(locals(), "transa transb m n k lda ldb ldc batchCount computeType algo")
         args.update(_types(Atype, Btype, Ctype))
-        found = [_pointers(p, batchCount) for p in (Aarray, Barray, Carray)]
-        args.update(Aarray=found[0], Barray=found[1], Carray=found[2])
-        call = self._begin("gemmBatchedEx", args, alpha, beta, how)
-        for a, b, c in zip(*found, strict=True):
-            call(Matrix("A", a, dtype_of(Atype), lda), Matrix("B", b, dtype_of(Btype), ldb),
-                 Matrix("C", c, dtype_of(Ctype), ldc))  # fmt: skip
+        call = self._begin(handle, args, alpha, beta, how)
+
+        def products() -> None:
+            found = [_pointers(p, batchCount) for p in (Aarray, Barray, Carray)]
+            args.update(Aarray=found[0], Barray=found[1], Carray=found[2])
+            for a, b, c in zip(*found, strict=True):
+                call(Matrix("A", a, dtype_of(Atype), lda), Matrix("B", b, dtype_of(Btype), ldb),
+                     Matrix("C", c, dtype_of(Ctype), ldc))  # fmt: skip
+
+        self._do(handle, "gemmBatchedEx", args, products)
 
     def typed_gemm(self, letter: str) -> Callable[..., None]:
         """sgemm, dgemm, cgemm or zgemm."""
@@ -138,8 +144,11 @@ class Cublas:
         ) -> None:  # fmt: skip
             args = _named(locals(), "transa transb m n k A lda B ldb C ldc")
             args.update(_types(t, t, t))
-            call = self._begin(f"{letter}gemm", args, alpha, beta, precision(t, t, t, t))
-            _strided(call, A, t, lda, 0, B, t, ldb, 0, C, t, ldc, 0, 1)
+            name = f"{letter}gemm"
+            call = self._begin(handle, args, alpha, beta, precision(t, t, t, t))
+            self._do(handle, name, args, lambda: _strided(
+                call, A, t, lda, 0, B, t, ldb, 0, C, t, ldc, 0, 1
+            ))  # fmt: skip
 
         return gemm
 
@@ -157,10 +166,10 @@ class Cublas:
             )
             args.update(_types(t, t, t))
             name = f"{letter}gemmStridedBatched"
-            call = self._begin(name, args, alpha, beta, precision(t, t, t, t))
-            _strided(
+            call = self._begin(handle, args, alpha, beta, precision(t, t, t, t))
+            self._do(handle, name, args, lambda: _strided(
                 call, A, t, lda, strideA, B, t, ldb, strideB, C, t, ldc, strideC, batchCount
-            )  # fmt: skip
+            ))  # fmt: skip
 
         return gemm
 
@@ -175,12 +184,16 @@ class Cublas:
             args = _named(locals(), "transa transb m n k lda ldb ldc batchCount")
             args.update(_types(t, t, t))
             name = f"{letter}gemmBatched"
-            call = self._begin(name, args, alpha, beta, precision(t, t, t, t))
+            call = self._begin(handle, args, alpha, beta, precision(t, t, t, t))
             dtype = dtype_of(t)
-            pointers = [_pointers(p, batchCount) for p in (Aarray, Barray, Carray)]
-            for a, b, c in zip(*pointers, strict=True):
-                call(Matrix("A", a, dtype, lda), Matrix("B", b, dtype, ldb),
-                     Matrix("C", c, dtype, ldc))  # fmt: skip
+
+            def products() -> None:
+                pointers = [_pointers(p, batchCount) for p in (Aarray, Barray, Carray)]
+                for a, b, c in zip(*pointers, strict=True):
+                    call(Matrix("A", a, dtype, lda), Matrix("B", b, dtype, ldb),
+                         Matrix("C", c, dtype, ldc))  # fmt: skip
+
+            self._do(handle, name, args, products)
 
         return gemm
 
@@ -192,7 +205,7 @@ class Cublas:
             handle: int, side: int, uplo: int, trans: int, diag: int, m: int, n: int,
             alpha: int, A: int, lda: int, B: int, ldb: int,
         ) -> None:  # fmt: skip
-            self._refuse_capture()
+            self._allow(handle)
             args = _named(locals(), "side uplo trans diag m n A lda B ldb")
             counters.blas(f"{letter}trsm", {**args, "type": dtype_of(t).name})
             rows = m if side == CONSTANTS["CUBLAS_SIDE_LEFT"] else n
@@ -205,22 +218,26 @@ class Cublas:
 
         return trsm
 
-    def _refuse_capture(self) -> None:
+    def _allow(self, handle: int) -> None:
         if graphs.is_capturing(self._current_stream()):
             raise NotImplementedError(
                 "calling cuBLAS API during stream capture is currently unsupported"
             )
 
+    def _do(self, handle: int, name: str, args: dict[str, Any], work: Callable[[], None]) -> None:
+        """Log a call and do its work."""
+        counters.blas(name, args)
+        work()
+
     def _begin(
-        self, name: str, args: dict[str, Any], alpha: int, beta: int, how: Precision
+        self, handle: int, args: dict[str, Any], alpha: int, beta: int, how: Precision
     ) -> Callable[[Matrix, Matrix, Matrix], None]:
-        """Check and log what all calls have in common; returns what does one product."""
-        self._refuse_capture()
+        """Check what all calls have in common; returns what does one product."""
+        self._allow(handle)
         transa, transb, m, n, k = (args[x] for x in ("transa", "transb", "m", "n", "k"))
         check_sizes(transa, transb, m, n, k)
         alpha_value, beta_value = (self._scalar(p, how.scale) for p in (alpha, beta))
         args.update(alpha=alpha_value.item(), beta=beta_value.item(), compute=how.name)
-        counters.blas(name, args)
 
         def product(a: Matrix, b: Matrix, c: Matrix) -> None:
             multiply(transa, transb, m, n, k, alpha_value, a, b, beta_value, c, how)

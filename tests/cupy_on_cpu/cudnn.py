@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from . import counters, cudnn_operations as operations, memory, places
+from . import counters, cudnn_operations as operations, graphs, memory, places
 from .errors import IllegalCall
 from .gemm import dtype_of
 
@@ -203,25 +203,30 @@ class Graph:
         if set(pointers) != {x.uid for x in tensors}:
             raise IllegalCall(f"pointers for uids {sorted(pointers)} were given")
         memory.check_range(workspace, WORKSPACE, "the workspace")
-        found = {x.uid: x.array(pointers[x.uid]) for x in tensors}  # type: ignore[index]
-        values = [found[x.uid].astype(np.float32) for x in self.inputs]
-        with np.errstate(all="ignore"):
-            shapes = [tuple(x.dim or ()) for x in self.outputs]
-            results = operations.RUN[self.op](values, shapes, **self.params)
-        for x, value in zip(self.outputs, results, strict=True):
-            found[x.uid][...] = value.astype(found[x.uid].dtype)
-        counters.cudnn(
-            counters.CudnnCall(
-                self.op,
-                dict(self.params),
-                {
-                    x.uid: (tuple(x.dim), tuple(x.stride), x.kind.name, pointers[x.uid])  # type: ignore[arg-type,index,misc]
-                    for x in tensors
-                },
-                handle.stream,
-                workspace,
+        pointers = dict(pointers)
+
+        def run() -> None:
+            found = {x.uid: x.array(pointers[x.uid]) for x in tensors}  # type: ignore[index]
+            values = [found[x.uid].astype(np.float32) for x in self.inputs]
+            with np.errstate(all="ignore"):
+                shapes = [tuple(x.dim or ()) for x in self.outputs]
+                results = operations.RUN[self.op](values, shapes, **self.params)
+            for x, value in zip(self.outputs, results, strict=True):
+                found[x.uid][...] = value.astype(found[x.uid].dtype)
+            counters.cudnn(
+                counters.CudnnCall(
+                    self.op,
+                    dict(self.params),
+                    {
+                        x.uid: (tuple(x.dim), tuple(x.stride), x.kind.name, pointers[x.uid])  # type: ignore[arg-type,index,misc]
+                        for x in tensors
+                    },
+                    handle.stream,
+                    workspace,
+                )
             )
-        )
+
+        graphs.do(handle.stream, run, "a cuDNN graph")
 
 
 def make_module(current_stream: Callable[[], int]) -> ModuleType:

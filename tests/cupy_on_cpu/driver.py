@@ -102,11 +102,16 @@ class Driver:
         _check(kernel, dims, shared)
         places.check_stream(stream, f"a launch of {kernel.name}")
         places.check_current(self._loaded_on[function], f"kernel {kernel.name} was loaded")
+        what = f"a launch of {kernel.name}"
         if graphs.is_capturing(stream):
             copied = _copy_arguments(kernel, arguments)
-            graphs.do(stream, lambda: _run(kernel, dims, shared, ctypes.addressof(copied.pointers)))
+            graphs.do(
+                stream,
+                lambda: _run(kernel, dims, shared, ctypes.addressof(copied.pointers)),
+                what,
+            )
         else:
-            _run(kernel, dims, shared, arguments)
+            graphs.do(stream, lambda: _run(kernel, dims, shared, arguments), what)
 
     def launchCooperativeKernel(self, *arguments: int) -> None:
         raise NotEmulated("cooperative launches", "launchCooperativeKernel")

@@ -12,7 +12,7 @@ from typing import Any
 
 from . import counters, graphs, memory, places
 from .blocks import Blocks
-from .errors import IllegalCall
+from .errors import IllegalCall, NotEmulated
 
 CUDA_VERSION = 13020
 MULTIPROCESSORS = 132
@@ -27,6 +27,7 @@ _DIRECTIONS: dict[int, counters.Direction] = {
     3: "on_device",
 }
 _DEFAULT = 4
+_NON_BLOCKING = 1  # cudaStreamNonBlocking
 # The attributes, by number, that CuPy or this project asks for; any other is refused.
 _ATTRIBUTES = {
     1: 1024,  # MaxThreadsPerBlock
@@ -56,7 +57,9 @@ class Runtime:
     def __init__(self, module: Any) -> None:
         self._module = module
         self._last_handle = 0x1000
+        self._non_blocking: set[int] = set()
         self._events: dict[int, float] = {}
+        self._captured_events: set[int] = set()
 
     def _handle(self) -> int:
         self._last_handle += 0x10
@@ -132,6 +135,7 @@ class Runtime:
 
     # --- memory
     def _allocate(self, size: int, table: Blocks) -> int:
+        graphs.refuse_unsafe("an allocation")
         try:
             return memory.allocate(size, table)
         except memory.OutOfMemory:
@@ -141,6 +145,8 @@ class Runtime:
         return self._allocate(size, memory.device)
 
     def mallocAsync(self, size: int, stream: int) -> int:
+        if graphs.is_capturing(stream):
+            raise NotEmulated("allocation as part of a graph", "cudaMallocAsync in a capture")
         return self._allocate(size, memory.device)
 
     def mallocManaged(self, size: int, flags: int = 1) -> int:
@@ -150,12 +156,14 @@ class Runtime:
         return self._allocate(size, memory.pinned)
 
     def free(self, address: int) -> None:
+        graphs.refuse_unsafe("cudaFree")
         memory.release(address, memory.device)
 
     def freeAsync(self, address: int, stream: int) -> None:
         memory.release(address, memory.device)
 
     def freeHost(self, address: int) -> None:
+        graphs.refuse_unsafe("cudaFreeHost")
         memory.release(address, memory.pinned)
 
     def hostRegister(self, address: int, size: int, flags: int) -> None:
@@ -185,14 +193,14 @@ class Runtime:
             counters.copy(direction, size, asynchronous=True)
             _copy(to, source, size, direction)
 
-        graphs.do(stream, copy)
+        graphs.do(stream, copy, "cudaMemcpyAsync")
 
     def memset(self, address: int, value: int, size: int) -> None:
         graphs.refuse("cudaMemset")
         _set(address, value, size)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:
-        graphs.do(stream, lambda: _set(address, value, size))
+        graphs.do(stream, lambda: _set(address, value, size), "cudaMemsetAsync")
 
     def pointerGetMemoryType(self, address: int) -> int:
         return 2 if memory.is_on_device(address) else 1 if memory.pinned.find(address) else 0
@@ -208,29 +216,36 @@ class Runtime:
         return places.own_stream(self._handle())
 
     def streamCreateWithFlags(self, flags: int) -> int:
-        return places.own_stream(self._handle())
+        stream = places.own_stream(self._handle())
+        if flags & _NON_BLOCKING:
+            self._non_blocking.add(stream)
+        return stream
 
     def streamCreateWithPriority(self, flags: int, priority: int) -> int:
-        return places.own_stream(self._handle())
+        return self.streamCreateWithFlags(flags)
 
     def streamGetFlags(self, stream: int) -> int:
-        return 0 if stream in (0, 1, 2) else 1
+        return _NON_BLOCKING if stream in self._non_blocking else 0
 
     def streamGetPriority(self, stream: int) -> int:
         return 0
 
     def streamDestroy(self, stream: int) -> None:
-        pass
+        self._non_blocking.discard(stream)
 
     def streamSynchronize(self, stream: int) -> None:
         graphs.refuse("cudaStreamSynchronize", stream)
         counters.wait("stream")
 
     def streamQuery(self, stream: int) -> None:
-        pass
+        graphs.refuse("cudaStreamQuery", stream)
 
     def streamWaitEvent(self, stream: int, event: int, flags: int = 0) -> None:
-        pass
+        if event in self._captured_events:
+            if not graphs.is_capturing(stream):
+                raise NotEmulated("capture of several streams", "cudaStreamWaitEvent")
+        elif graphs.is_capturing(stream):
+            graphs.refuse_event("cudaStreamWaitEvent for an event from outside of the capture")
 
     def eventCreate(self) -> int:
         return self._handle()
@@ -240,27 +255,39 @@ class Runtime:
 
     def eventDestroy(self, event: int) -> None:
         self._events.pop(event, None)
+        self._captured_events.discard(event)
 
     def eventQuery(self, event: int) -> None:
-        pass
+        self._refuse_captured(event, "cudaEventQuery")
 
     def eventRecord(self, event: int, stream: int) -> None:
         places.check_stream(stream, "cudaEventRecord")
-        self._events[event] = time.perf_counter()
+        if graphs.is_capturing(stream):  # part of the graph, and nothing that one could ask then
+            self._captured_events.add(event)
+        else:
+            self._captured_events.discard(event)
+            self._events[event] = time.perf_counter()
 
     def eventSynchronize(self, event: int) -> None:
-        graphs.refuse("cudaEventSynchronize")
+        self._refuse_captured(event, "cudaEventSynchronize")
         counters.wait("event")
+
+    def _refuse_captured(self, event: int, what: str) -> None:
+        if event in self._captured_events:
+            graphs.refuse(what)
+        graphs.refuse_unsafe(what)
 
     def eventElapsedTime(self, start: int, end: int) -> float:
         return (self._events[end] - self._events[start]) * 1e3
 
     # --- graphs
     def streamIsCapturing(self, stream: int) -> int:
+        if graphs.is_spoiled(stream):  # so says CuPy; the capture has to be ended first
+            raise RuntimeError("the stream was capturing, but an error has invalidated the capture")
         return int(graphs.is_capturing(stream))
 
-    def streamBeginCapture(self, stream: int, mode: int = 2) -> None:
-        graphs.begin(stream)
+    def streamBeginCapture(self, stream: int, mode: int = graphs.RELAXED) -> None:
+        graphs.begin(stream, mode, stream not in self._non_blocking)
 
     def streamEndCapture(self, stream: int) -> int:
         return graphs.end(stream, self._handle())

@@ -16,6 +16,7 @@ from . import (
     kernels,
     linalg,
     memory,
+    nvmath,
     places,
     refused,
     thrust,
@@ -191,6 +192,7 @@ def _exchange_libraries() -> None:
         setattr(cupy.cuda, attribute, sys.modules[f"cupy_backends.cuda.libs.{attribute}"])
     cupy.cuda.cublas = cublas.make_module(lambda: cupy.cuda.get_current_stream().ptr)
     cufft.make_module()
+    nvmath.install()
     thrust.install(cupy.cuda.thrust)
     linalg.install()
     refused.refuse_functions(cub, "CUB", _CUB)

@@ -39,6 +39,8 @@ _RESULTS = {
     "float": ("PyFloat_AsDouble", "0"),
 }
 _ERROR_VALUES = {"streamGetPriority": "0", "funcGetAttribute": "-2"}
+# Functions with one optional argument, an int, that makes a difference here.
+_OPTIONAL_INT = ("streamBeginCapture",)
 
 _HEAD = """
 #include <cstddef>
@@ -54,6 +56,7 @@ double PyFloat_AsDouble(void*);
 void Py_IncRef(void*);
 void Py_DecRef(void*);
 extern char _Py_NoneStruct;
+struct emu_optional { int given; int value; };
 // CuPy frees its memory after Python's modules are gone; nothing is called then.
 bool emu_closed = false;
 """
@@ -111,6 +114,13 @@ def _function(number: int, name: str, signature: str) -> str | None:
     parameters = ", ".join(f"{_ARGUMENTS[t][1]} a{i}" for i, t in enumerate(types))
     arguments = "".join(f", a{i}" for i in range(len(types)))
     call = f'void* r = PyObject_CallFunction(target_{number}, "({spec})"{arguments});'
+    if name in _OPTIONAL_INT:
+        parameters += ", int, emu_optional* o"
+        call = (
+            f"void* r = o && o->given "
+            f'? PyObject_CallFunction(target_{number}, "({spec}i)"{arguments}, o->value) '
+            f': PyObject_CallFunction(target_{number}, "({spec})"{arguments});'
+        )
     if result == "PyObject *":
         body = f"if (emu_closed) {{ Py_IncRef(&_Py_NoneStruct); return &_Py_NoneStruct; }} {call}"
         ctype, end = "void*", "return r;"

@@ -1,0 +1,76 @@
+"""The state that optimisers keep for parameters: beginning, copying and checking it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.placement import backend_beside, copied, near
+from autograd_gpu.recorder import NotReplayable, recorder
+from autograd_gpu.variable import Variable
+
+State = dict[str, Any]
+
+
+def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
+    """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
+    if name not in state:
+        refuse_to_begin(name)
+        state[name] = backend_beside(x.value).xp.full_like(x.value, value)
+
+
+def refuse_to_begin(name: str) -> None:
+    """Refuse to record what each replay would begin anew."""
+    watcher = recorder.get()
+    if watcher is not None and not watcher.one_by_one:
+        raise NotReplayable(f"the optimiser begins the {name} of a parameter")
+
+
+def copied_state(value: Any) -> Any:
+    """A copy of an array in a state; a number as it is."""
+    return copied(value) if hasattr(value, "dtype") else value
+
+
+def like(value: Any, parameter: Array) -> Any:
+    """A copy of an array on the backend and device of `parameter`; anything else as it is."""
+    if not hasattr(value, "dtype"):
+        return value
+    source, target = backend_of(value), backend_of(parameter)
+    if source is target:
+        with near(parameter):
+            return value.copy()
+    device = None if target.name == "numpy" else target.device(parameter)
+    return target.from_host(source.to_host(value), device)
+
+
+def check_state(
+    name: str,
+    options: Iterable[str],
+    arrays: Sequence[str],
+    state_dict: Mapping[str, Any],
+    params: Sequence[Variable],
+) -> None:
+    """ValueError for a state that is not of the optimiser `name` with these parameters."""
+    for group in state_dict["param_groups"]:
+        unknown = group.keys() - set(options) - {"params", "initial_lr"}
+        if unknown:
+            raise ValueError(
+                f"{name}: the state is of another optimiser, with options {sorted(unknown)}"
+            )
+    for number, state in state_dict["state"].items():
+        if not 0 <= int(number) < len(params):
+            raise ValueError(f"{name}: the state is of a parameter {number}, {len(params)} are")
+        x = params[int(number)]
+        for key, value in state.items():
+            shape = tuple(getattr(value, "shape", ()))
+            if key not in (*arrays, "master") and shape:
+                raise ValueError(
+                    f"{name}: the state is of another optimiser: parameter {number} has an "
+                    f"array {key!r}, and here {' and '.join(map(repr, arrays)) or 'none'}"
+                )
+            if key in arrays and shape != x.shape:
+                raise ValueError(
+                    f"{name}: the state {key!r} of parameter {number} has shape {list(shape)}, "
+                    f"the parameter {list(x.shape)}"
+                )

@@ -1,0 +1,188 @@
+"""Optimiser steps for CuPy: one launch for many parameters.
+
+The kernel gets the arrays' addresses and sizes by value, so no table has to be kept in step with
+arrays that come and go.  Each block finds its array, and CHUNK elements of it, by bisection.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import cupy as cp
+import numpy as np
+from cupy._core._scalar import get_typename
+from cupy.cuda import device
+
+from autograd_gpu.backends.cupy_live import LiveNumber
+from autograd_gpu.backends.cupy_step_rules import RULES, Rule
+from autograd_gpu.recorder import recorder
+
+Array = Any
+
+CHUNK = 4096
+_THREADS = 256
+# All arguments of a launch have to fit into 4 KiB (from CUDA 12.1 on into 32 KiB, on newer GPUs).
+_ARGUMENT_BYTES = 3840
+
+_SOURCE = """
+#include <cupy/float16.cuh>
+#include <cupy/bfloat16.cuh>
+typedef {compute} C;
+{types}
+struct Arrays {{
+    {pointers}
+    long long size[{many}];
+    unsigned int end[{many}];  // one beyond the array's last block
+}};
+struct Numbers {{ double value[{count}]; }};
+
+extern "C" __global__ void autograd_gpu_{name}_step(
+    const Arrays arrays, const int many, const Numbers given, const double* live
+) {{
+    int at = 0, last = many - 1;
+    while (at < last) {{
+        const int middle = (at + last) / 2;
+        if (blockIdx.x < arrays.end[middle]) last = middle; else at = middle + 1;
+    }}
+    const long long from = (long long)(blockIdx.x - (at ? arrays.end[at - 1] : 0)) * {chunk};
+    const long long to = min(from + {chunk}, arrays.size[at]);
+    {numbers}
+    {bases}
+    for (long long i = from + threadIdx.x; i < to; i += {threads}) {{
+        {elements}
+        {code}
+    }}
+}}
+"""
+
+
+def steps(
+    name: str,
+    arrays: Sequence[Sequence[Array | None]],
+    options: Callable[[], Mapping[str, Any]],
+    copies: Sequence[Array | None] | None = None,
+) -> None:
+    """One step for each of `arrays`, in place: what `{name}_step` does with `options()`.
+
+    `copies`, where given, take the new values of the parameters in their own dtype.  Half types
+    are computed in float32; the parts of complex numbers are parameters of their own, as in
+    PyTorch.  In a recorded step `options` is called again for each repetition.
+    """
+    rule = RULES[name, *[x is not None for x in arrays[0][2:]]]
+    numbers = _Numbers(rule, options)
+    rows: dict[tuple[Any, ...], list[list[Array]]] = {}
+    back: list[tuple[Array, Array]] = []
+    here = device.get_device_id()
+    for i, given in enumerate(arrays):
+        row = [x for x in given if x is not None]
+        if copies is not None and copies[i] is not None:
+            row.append(copies[i])
+        if row[0].data.device_id != here:
+            raise ValueError(
+                f"{name}: a parameter lives on {row[0].device}, not the current device"
+            )
+        if row[0].size:
+            dense = _dense(row, back)
+            rows.setdefault(tuple([x.dtype for x in dense]), []).append(dense)
+    for dtypes, same in rows.items():
+        _launch(rule, dtypes, same, numbers)
+    for x, dense in back:
+        x[...] = dense
+
+
+def single(name: str) -> Callable[..., None]:
+    """`{name}_step`, which takes the arrays of one parameter and the options as keywords."""
+
+    def step(*arrays: Array | None, **options: Any) -> None:
+        steps(name, [arrays], lambda: options)
+
+    step.__name__ = step.__qualname__ = f"{name}_step"
+    return step
+
+
+def _dense(row: list[Array], back: list[tuple[Array, Array]]) -> list[Array]:
+    """Arrays as their real numbers in C order; `back` gets the copies to be written back."""
+    out = []
+    for k, x in enumerate(row):
+        dense = cp.ascontiguousarray(x)
+        if dense is not x and k != 1:  # the gradient is only read
+            back.append((x, dense))
+        out.append(dense.reshape(-1).view(dense.real.dtype) if x.dtype.kind == "c" else dense)
+    return out
+
+
+class _Numbers:
+    """A rule's numbers: by value, or on the device where a graph is captured."""
+
+    def __init__(self, rule: Rule, options: Callable[[], Mapping[str, Any]]) -> None:
+        def read() -> tuple[float, ...]:
+            return tuple(map(float, rule.values(**options())))
+
+        watcher = recorder.get()
+        numbers = read() if watcher is None else watcher.numbers(read)
+        given = np.zeros((), [("value", np.float64, len(rule.numbers))])
+        self.live: Any = np.uintp(0)
+        if isinstance(numbers[0], LiveNumber):
+            self.live = numbers[0].array  # the others are right behind it
+        else:
+            given["value"] = numbers
+        self.given = given[()]
+
+
+def _launch(
+    rule: Rule, dtypes: tuple[Any, ...], rows: list[list[Array]], numbers: _Numbers
+) -> None:
+    compute = "double" if dtypes[0] == np.float64 else "float"
+    kernel, layout, many = _kernel(rule, dtypes, compute)
+    for start in range(0, len(rows), many):
+        some = rows[start : start + many]
+        table = np.zeros((), layout)
+        for k, name in enumerate(layout.names[: len(dtypes)]):
+            table[name][: len(some)] = [row[k].data.ptr for row in some]
+        sizes = np.array([row[0].size for row in some])
+        ends = np.cumsum(-(-sizes // CHUNK))
+        table["size"][: len(some)] = sizes
+        table["end"][: len(some)] = ends
+        arguments = (table[()], np.int32(len(some)), numbers.given, numbers.live)
+        kernel((int(ends[-1]),), (_THREADS,), arguments)
+
+
+@cache
+def _kernel(rule: Rule, dtypes: tuple[Any, ...], compute: str) -> tuple[Any, Any, int]:
+    """The kernel for arrays of these dtypes, the layout of `Arrays`, and how many it takes."""
+    pairs, code = list(rule.arrays), rule.code
+    if len(dtypes) > len(pairs):
+        pairs.append(("copy", "Copy"))
+        code += "copy = Copy(param);"
+    many = _ARGUMENT_BYTES // (8 * len(pairs) + 12)
+    types = [
+        f"typedef {get_typename(dtype)} {letter};"
+        for (_, letter), dtype in zip(pairs, dtypes, strict=True)
+    ]
+    source = _SOURCE.format(
+        name=rule.name,
+        compute=compute,
+        types="\n".join(types),
+        pointers="\n    ".join(f"{letter}* {name}[{many}];" for name, letter in pairs),
+        many=many,
+        count=len(rule.numbers),
+        chunk=CHUNK,
+        threads=_THREADS,
+        numbers="\n    ".join(
+            f"const double {name} = live ? live[{k}] : given.value[{k}];"
+            for k, name in enumerate(rule.numbers)
+        ),
+        bases="\n    ".join(
+            f"{letter}* const {name}_base = arrays.{name}[at];" for name, letter in pairs
+        ),
+        elements="\n        ".join(f"{letter}& {name} = {name}_base[i];" for name, letter in pairs),
+        code=code,
+    )
+    layout = np.dtype(
+        [(name, np.uint64, many) for name, _ in pairs]
+        + [("size", np.int64, many), ("end", np.uint32, many)],
+        align=True,
+    )
+    return cp.RawKernel(source, f"autograd_gpu_{rule.name}_step"), layout, many
