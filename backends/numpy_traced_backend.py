@@ -183,6 +183,20 @@ def _empty(shape: Any, *, dtype: Any = None, device: Any = None) -> Any:
     return np.empty(shape, dtype) if tape is None else tape.empty(shape, dtype)
 
 
+class _Special:
+    """scipy.special: its ufuncs as they are, other functions as one call of the recording."""
+
+    def __init__(self, functions: Any) -> None:
+        self._functions = functions
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._functions, name)
+        if not isinstance(function, np.ufunc):
+            function = _whole(function)
+        setattr(self, name, function)
+        return function
+
+
 def _namespace() -> ModuleType:
     plain = numpy_backend.namespace()
     xp = ModuleType("autograd_gpu.backends.numpy_traced_backend.xp", plain.__doc__)
@@ -216,5 +230,6 @@ def _namespace() -> ModuleType:
         empty=_empty,
         masked=_masked,
         matmul=_matmul,
+        special=_Special(plain.special),
     )
     return xp
