@@ -32,6 +32,7 @@ class Slot:
         self.final: Array | None = None
         """What the slot is given after each launch, where `is_bound`."""
         self._start = None if held is None else (held.shape, held.dtype, held.data, held.strides)
+        self._requires_grad = variable.requires_grad
         self._earlier = held if static is not None else None
         self._is_replaced = static is not None and name == "value"
 
@@ -89,16 +90,20 @@ class Slot:
         setattr(self.variable, self.name, array)
         self.in_place = True
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether launches depend on what the slot holds; arguments are copied into the graph's."""
+        return self.is_read and (self.static is None or self.name == "grad")
+
     def fits(self, variable: Any) -> bool:
         """Whether a launch would find in the slot of `variable` what the step read there."""
-        if not self.is_read or (self.static is not None and self.name == "value"):
-            return True
         held = getattr(variable, self.name)
         if self._start is None or held is None:
             return held is None and self._start is None
         return bool(
             held.data.ptr == self._start[2].ptr
             and held.shape == self._start[0]
+            and variable.requires_grad is self._requires_grad
             and (not self.in_place or sys.getrefcount(held) == _HELD_AND_NAMED)
         )
 
@@ -132,14 +137,15 @@ class GraphReplay:
         self._statics, self._outputs = statics, outputs
         self._numbers, self._depends = numbers, depends
         places = {id(x): i for i, x in reversed(list(enumerate(given)))}
-        self._slots: list[tuple[int | None, Slot]] = []
+        placed: list[tuple[int | None, Slot]] = []
         for slot in slots:
             slot.settle()
             place = places.get(id(slot.variable)) if slot.static is not None else None
             if place is not None:
                 slot.variable = None  # arguments come and go
-            self._slots.append((place, slot))
-        self._bound = [(place, slot) for place, slot in self._slots if slot.is_bound]
+            placed.append((place, slot))
+        self._checked = [(place, slot) for place, slot in placed if slot.is_checked]
+        self._bound = [(place, slot) for place, slot in placed if slot.is_bound]
         self._device = device.get_device_id()
         self._stream: Any = None
 
@@ -149,7 +155,7 @@ class GraphReplay:
         for read, value in self._depends:
             if read() != value:
                 return None
-        for place, slot in self._slots:
+        for place, slot in self._checked:
             if not slot.fits(slot.variable if place is None else given[place]):
                 return None
         stream = cp.cuda.get_current_stream()

@@ -582,6 +582,24 @@ def test_a_loaded_state_is_gone_on_from(cp, counting):
         assert_same(*ends)
 
 
+def test_parameters_may_be_frozen(cp):
+    a, b = parameter(cp), parameter(cp)
+    optimizer = optim.SGD([a, b], lr=1.0)
+
+    def step(x):
+        optimizer.zero_grad()
+        ((a + b) * x).sum().backward()
+        optimizer.step()
+
+    function = ag.compile(step)
+    x = ag.Variable(cp.ones(3, "float32"))
+    for i in range(8):
+        b.requires_grad = i < 4
+        function(x)
+    assert (float(a.value[0]), float(b.value[0])) == (-7.0, -3.0)
+    assert function.replays == 5
+
+
 def test_the_training_mode_counts(cp):
     drop = nn.Dropout(0.5)
     function = ag.compile(lambda x: drop(x))

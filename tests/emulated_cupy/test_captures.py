@@ -1,17 +1,29 @@
-"""Captures of streams into graphs on the emulated CUDA runtime."""
+"""Capture of streams: what is illegal in one, and nvmath-python's cuBLAS, which is not."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-import cupy as cp
+import cupy_on_cpu
 import numpy as np
 import pytest
 from cupy_on_cpu import IllegalCall, NotEmulated, counting
 from cupy_on_cpu.comparing import draw
+
+if not cupy_on_cpu.is_started():
+    pytest.skip(
+        "the emulated CUDA runtime is tested only with --cupy-on-cpu", allow_module_level=True
+    )
+
+import cupy as cp
+
+TESTS = Path(cupy_on_cpu.__file__).parents[1]
 
 
 def test_capture_and_replay() -> None:
@@ -30,9 +42,6 @@ def test_capture_and_replay() -> None:
         graph.launch(stream)
     np.testing.assert_array_equal(y.get(), np.full(4, 22.0))
     assert (c.graph_launches, c.launches) == (1, 4)
-
-
-ONES = cp.ones(2)
 
 
 @pytest.fixture
@@ -90,6 +99,9 @@ def test_waits_spoil_a_capture(capturing, call) -> None:
     assert y.get().tolist() == [2.0, 2.0]
 
 
+ONES = cp.ones(2)
+
+
 def test_allocations_in_a_capture_depend_on_its_mode(capturing) -> None:
     runtime = cp.cuda.runtime
     runtime.free(runtime.malloc(512))
@@ -142,6 +154,7 @@ def test_captures_and_other_streams(capturing) -> None:
         blocking.end_capture()
 
 
+# --- nvmath-python's cuBLAS -----------------------------------------------------------------------
 def product(a: Any, b: Any, out: Any, handle: int) -> None:
     """`out[...] = a @ b` in float32 and C order."""
     from nvmath.bindings import cublas
@@ -193,3 +206,24 @@ def test_nvmaths_products_need_a_workspace_in_a_capture(capturing) -> None:
     cublas.destroy(handle)
     with pytest.raises(IllegalCall, match="no handle of nvmath's cuBLAS"):
         product(x, x, x, handle)
+
+
+def test_nvmath_has_these_functions() -> None:
+    """The real package, where it is installed, in a process without the emulation."""
+    code = """
+import importlib.util, inspect, sys
+if importlib.util.find_spec("nvmath") is None:
+    sys.exit(3)
+from nvmath.bindings import cublas
+import cupy_on_cpu.nvmath as stand_in
+for name, function in stand_in._NAMES.items():
+    ours = inspect.signature(getattr(stand_in.NvmathCublas, function))
+    theirs = inspect.signature(getattr(cublas, name))
+    assert len(ours.parameters) - 1 == len(theirs.parameters), name
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=TESTS, check=False
+    )
+    if done.returncode == 3:
+        pytest.skip("nvmath-python is not installed")
+    assert done.returncode == 0, done.stderr
