@@ -132,6 +132,8 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
             # of these two NumPy deprecates the positional form
             out = f"out={out}" if step.name in ("maximum", "minimum") else out
             lines.append(f"{step.name}({', '.join(args)}, {out})")
+        elif step.name == "clip" and not step.kwargs:
+            lines.append(f"{args[0]}.clip({', '.join(args[1:])}, out={out})")
         elif step.name == "astype":
             lines.append(f"copyto({out}, {args[0]}, 'unsafe')")
         elif step.name == "where":

@@ -10,7 +10,7 @@ import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, values_in
 from autograd_gpu.backends.numpy_copies import Copies
-from autograd_gpu.backends.numpy_tape import Step, Value
+from autograd_gpu.backends.numpy_values import Step, Value
 
 Array = np.ndarray[Any, Any]
 

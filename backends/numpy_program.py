@@ -14,7 +14,8 @@ import numpy as np
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
 from autograd_gpu.backends.numpy_copies import Copies
 from autograd_gpu.backends.numpy_memory import array_at, lay_out, size_of
-from autograd_gpu.backends.numpy_tape import OUT, Argument, HostNumber, Into, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Tape
+from autograd_gpu.backends.numpy_values import OUT, Argument, HostNumber, Into, Step, Value
 
 Array = np.ndarray[Any, Any]
 

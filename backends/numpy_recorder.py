@@ -8,15 +8,16 @@ from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
 from types import CellType
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 import numpy as np
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
 from autograd_gpu.backends.numpy_program import Program
-from autograd_gpu.backends.numpy_tape import Argument, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
+from autograd_gpu.backends.numpy_values import Argument, Step, Value
 from autograd_gpu.backends.traced import Traced
 from autograd_gpu.recorder import Replay, recorder
 
@@ -50,6 +51,8 @@ class NumpyRecorder:
     ) -> tuple[list[Any], Replay | str]:
         if Traced not in BACKENDS:
             _register()
+        for replay in list(_waiting):
+            replay.source.watch_what_it_used(self.tape)
         is_variable = [type(x) not in BACKENDS for x in given]
         self._given = {id(x): i for i, x in enumerate(given) if is_variable[i]}
         stand_ins = []
@@ -76,6 +79,16 @@ class NumpyRecorder:
         if self.tape.reason is not None:
             return outputs, self.tape.reason
         return outputs, NumpyReplay(self, values, is_variable)
+
+    def watch_what_it_used(self, tape: Tape) -> None:
+        """Let another recording know from its start what is in the arrays that this one used."""
+        for value in self.tape.arrays.values():
+            tape.watch(value.content)
+        for root in self.tape.slots:
+            variable, slot = root.content
+            array = None if isinstance(variable, Argument) else getattr(variable, slot)
+            if type(array) is np.ndarray:
+                tape.watch(array)
 
     def _put_back(self) -> None:
         """Arrays in place of the stand-ins that Variables hold."""
@@ -136,7 +149,7 @@ class NumpyRecorder:
             self.tape.add(Step("late", None, place, {}, late.value))
             return late
         self._seen.add(key)
-        self.tape.expect(held)
+        self.tape.watch(held)
         if slot == "value" and key[0] in self._given:
             return self.tape.root(held, "given", self._given[key[0]])
         first = self.tape.root(held, "slot", (self._subject(variable), slot))
@@ -182,6 +195,10 @@ class NumpyRecorder:
         self.tape.refuse(reason)
 
 
+_waiting: WeakSet[NumpyReplay] = WeakSet()
+"""Recordings that have not been replayed so far: they may be compared with the next one."""
+
+
 class NumpyReplay:
     """See `autograd_gpu.recorder.Replay` for what the members mean."""
 
@@ -191,6 +208,7 @@ class NumpyReplay:
         self.source, self.outputs, self.is_variable = source, outputs, is_variable
         self.lasting: set[int] = set()
         self._run: Callable[[Sequence[Any]], list[Any] | None] | None = None
+        _waiting.add(self)
 
     def __call__(self, given: Sequence[Any]) -> list[Any] | None:
         if self._run is None:
@@ -203,6 +221,8 @@ class NumpyReplay:
                 self.lasting,
             )
             self._run = self.program.run
+            self.source.tape.forget()
+            _waiting.discard(self)
         try:
             return self._run(given)
         except Exception as error:

@@ -111,6 +111,10 @@ CASES = [
         for x in (np.abs(SIGNAL), POSITIVE, np.abs(VOLUME))
         for p, options in ((2, {}), (3.5, {"stride": 1}), (2, {"ceil_mode": True}), (np.inf, {}))
     ],
+    case("lp_pool2d", np.abs(IMAGE[..., :3]), norm_type=2, kernel_size=4, ceil_mode=True),
+    case("avg_pool2d", IMAGE[..., :3], kernel_size=4, ceil_mode=True),
+    case("max_pool1d", SIGNAL[..., :4], kernel_size=3, dilation=2, ceil_mode=True, stride=2),
+    *[case("interpolate", IMAGE, scale_factor=f) for f in (1.1, (1.19, 2.1), (2.1, 1.3))],
     *[
         case("interpolate", x, mode=mode, **target)
         for mode in ("nearest-exact", "area")

@@ -152,22 +152,25 @@ def gelu_tanh_bend(xp: Namespace, g: Any, x: Any) -> Any:
 FAR = 25.0
 
 
-def _tanh_of_u(xp: Namespace, x: Array, square: Array) -> Array:
-    u = square * K
+def _tanh_of_u(xp: Namespace, x: Array) -> Array:
+    """The tanh in it, in the same steps in value and derivative: `fuse` computes it once."""
+    x = xp.clip(x, -FAR, FAR) if x.dtype.itemsize == 2 else x
+    u = x * x
+    u *= K
     u += C
     u *= x
     return xp.tanh(u, u) if u.ndim else xp.tanh(u)
 
 
 def _slope(xp: Namespace, x: Array) -> Array:
+    t = _tanh_of_u(xp, x)
     x = xp.clip(x, -FAR, FAR)
-    square = x * x
-    t = _tanh_of_u(xp, x, square)
-    square *= 3 * K
-    square += C
-    square *= x
-    square *= t * t - 1
-    t -= square
+    factor = x * x
+    factor *= 3 * K
+    factor += C
+    factor *= x
+    factor *= t * t - 1
+    t -= factor
     t += 1
     t *= 0.5
     return t
@@ -197,8 +200,7 @@ def gelu_tanh_gradient(xp: Namespace, g: Any, x: Any) -> Any:
 @kernel
 def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
-        near = xp.clip(x, -FAR, FAR) if x.dtype.itemsize == 2 else x
-        y = _tanh_of_u(xp, near, near * near)
+        y = _tanh_of_u(xp, x)
         y += 1
         y *= x
         y *= 0.5

@@ -60,13 +60,16 @@ def log10(xp: Namespace, x: Array) -> Array:
     return xp.log10(x)
 
 
-def _logaddexp(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
-    return g * xp.exp(x - xp.where(y == -math.inf, 0, y))
+def _logaddexp(xp: Namespace, g: Any, x: Any, other: Any) -> Any:
+    # exp(x - y), but of the difference that rounding has left whole
+    none = (x == -math.inf) & (other == -math.inf)
+    share = call(xp, sigmoid, xp.where(none, 0, x) - xp.where(none, 0, other))
+    return g * xp.where(none, 0, share)
 
 
 @elementwise(
-    a=lambda xp, g, a, y: _logaddexp(xp, g, a, y),
-    b=lambda xp, g, b, y: _logaddexp(xp, g, b, y),
+    a=lambda xp, g, a, b: _logaddexp(xp, g, a, b),
+    b=lambda xp, g, a, b: _logaddexp(xp, g, b, a),
 )
 def logaddexp(xp: Namespace, a: Array, b: Array) -> Array:
     """log(exp(a) + exp(b)) without overflow; where both are -inf, the gradients are 0."""

@@ -110,8 +110,8 @@ def logit(xp: Namespace, x: Array) -> Array:
 
 
 def _ratio(xp: Namespace, x: Any, y: Any) -> Any:
-    """x / y, and 0 where x is 0."""
-    return x / xp.where(x == 0, 1, y)
+    """x / y, and 0 where both are 0."""
+    return x / xp.where((x == 0) & (y == 0), 1, y)
 
 
 @elementwise(

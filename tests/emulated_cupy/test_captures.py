@@ -26,6 +26,24 @@ import cupy as cp
 TESTS = Path(cupy_on_cpu.__file__).parents[1]
 
 
+def test_capture_and_replay() -> None:
+    a, y = cp.arange(4.0), cp.zeros(4)
+    stream = cp.cuda.Stream(non_blocking=True)
+    with stream:
+        stream.begin_capture()
+        cp.add(a, 1.0, out=y)
+        y *= 2.0
+        with pytest.raises(NotImplementedError, match="cuBLAS API during stream capture"):
+            cp.ones((2, 2)) @ cp.ones((2, 2))
+        graph = stream.end_capture()
+    np.testing.assert_array_equal(y.get(), np.zeros(4))
+    a[...] = 10
+    with counting() as c:
+        graph.launch(stream)
+    np.testing.assert_array_equal(y.get(), np.full(4, 22.0))
+    assert (c.graph_launches, c.launches) == (1, 4)
+
+
 @pytest.fixture
 def capturing() -> Iterator[Callable[..., Any]]:
     """Begins a capture on a stream of its own, which is current until the test is over."""

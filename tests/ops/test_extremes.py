@@ -96,6 +96,26 @@ BINARY = [
 ]
 
 
+def test_logarithms_of_sums_of_large_terms():
+    for size in (1e160, 1e10, -1e300):
+        assert [g.item() for g in slopes(ag.logaddexp, size, size)] == [0.5, 0.5]
+        np.testing.assert_array_equal(slopes(ag.logsumexp, [size] * 4)[0], [0.25] * 4)
+    assert [g.item() for g in slopes(ag.logaddexp, INF, 1.0)] == [1, 0]
+    assert [g.item() for g in slopes(ag.logaddexp, -INF, -INF)] == [0, 0]
+    x = np.float32(1e4) + np.arange(4, dtype="float32")
+    weights = np.exp(x.astype(float) - x.max())
+    found = slopes(ag.logsumexp, x)[0]
+    np.testing.assert_allclose(found, weights / weights.sum(), rtol=1e-6)
+
+
+@pytest.mark.parametrize("f", [special.xlogy, special.rel_entr])
+def test_mixed_second_derivatives_where_the_factor_is_0(f):
+    a, b = (ag.Variable(np.array([v]), requires_grad=True) for v in (0.0, 8.0))
+    sign = 1 if f is special.xlogy else -1
+    (by_b,) = ag.gradients(f(a, b).sum(), [b], create_graph=True)
+    assert ag.gradients(by_b.sum(), [a])[0].tolist() == [sign / 8]
+
+
 @pytest.mark.parametrize(("f", "a", "b", "da", "db"), BINARY)
 def test_functions_of_two_numbers(f, a, b, da, db):
     np.testing.assert_allclose(slopes(f, a, b), [da, db], rtol=1e-12)

@@ -277,7 +277,7 @@ def _layout(
         out = (-(-room // s) if ceil_mode else room // s) + 1
         if ceil_mode and (out - 1) * s >= n + p:
             out -= 1  # a window that starts in the padding at the end is left out
-        if room < 0 or out < 1:
+        if out < 1:
             raise ValueError(
                 f"{op}: a window of {span} does not fit into {n} with padding {p}, x {list(shape)}"
             )

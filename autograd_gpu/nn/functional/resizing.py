@@ -70,6 +70,8 @@ def interpolate(
             continue
         if mode.startswith("nearest"):
             middle = 0.5 if mode == "nearest-exact" else 0.0
+            if mode == "nearest" and out in (n, 2 * n):  # whatever the factor was, as in PyTorch
+                scale = n / out
             places = [min(int((i + middle) * scale), n - 1) for i in range(out)]
             y = ops.take(y, places, axis=axis)
         else:

@@ -95,11 +95,15 @@ def eigh(x: Any, UPLO: str | None = None) -> EighResult:
 
     Vectors are free to turn among those with one eigenvalue, and complex ones have a free phase;
     the gradient is for losses that do not depend on that.  Eigenvalues that differ by rounding only
-    count as equal.  With these too the gradient is finite, and right for losses of eigenvalues, of
-    spans of vectors, and of one matrix `(v * h(w)) @ vᴴ`; second derivatives are right for losses
-    of eigenvalues or of spans, and those of higher orders for losses of spans.  Other functions of
-    matrices have every order with `matrix_function`.  While a gradient is recorded, the vectors of
-    equal eigenvalues are turned away from the axes, without which these losses are not told apart.
+    count as equal.  With these too all derivatives are finite, and right are
+
+        losses of spans of vectors         to every order
+        losses of eigenvalues              to the second order
+        one matrix `(v * h(w)) @ vᴴ`       to the first order, but not in forward mode
+
+    `matrix_function` has every order of functions of matrices; its trace is a sum over eigenvalues.
+    While a gradient is recorded, the vectors of equal eigenvalues are turned away from the axes,
+    without which such losses could not be told apart.
 
     >>> eigh(Variable([[2.0, 1.0], [1.0, 2.0]])).eigenvalues.shape
     (2,)
