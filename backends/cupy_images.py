@@ -107,7 +107,7 @@ _KERNELS = {
         {_PIXEL}
         C sum = C(0);
         {_EACH_WINDOW}
-            sum += C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]);
+            sum = C(sum + C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]));
         }}}}
         pixel = T(sum);
         """,
