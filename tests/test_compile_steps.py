@@ -258,6 +258,17 @@ def test_an_update_of_raw_arrays_by_hand():
     assert training.run.replays == STEPS - 3
 
 
+def test_an_old_value_that_is_used_after_the_update():
+    class Old(Training):
+        def step(self, x, target):
+            before = self.model[0].weight.value
+            loss, _ = super().step(x, target)
+            return loss, self.model[0].weight.value - before
+
+    training = both(lambda compiled: Old("mlp", "SGD", compiled), calls=8)
+    assert "old value" in training.run.reason
+
+
 def test_a_moving_average_of_the_parameters():
     class Averaging(Training):
         def __init__(self, *args):
