@@ -238,7 +238,7 @@ class Optimizer:
                 name,
                 [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
                 partial(options, [t.state for t in some]),
-                halves if any(x is not None for x in halves) else None,
+                halves if any(t.half is not None for t in some) else None,
             )
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
