@@ -129,8 +129,7 @@ class Optimizer:
 
     def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
-        targets = []
-        up = group.get("maximize")
+        targets, maximize = [], group.get("maximize")
         for x in params:
             grad = x.grad
             if grad is None:
@@ -144,19 +143,19 @@ class Optimizer:
                 self.check_grad(x, grad)
             if SEVERAL_DEVICES:
                 require_together(type(self).__name__, value, grad)
-            if up:
+            if maximize:
                 with near(grad):  # of a 0-d array NumPy makes a scalar
                     grad = backend_of(grad).asarray(-grad)
             state = self.state.get(x)
             if state is None:
                 state = self.state[x] = {}
             half = value.dtype.itemsize == 2
-            targets.append(self._copy_of(x, grad, state) if half else Target(x, grad, state))
             del value  # who holds an array decides whether it is written in place
+            targets.append(self._half_target(x, grad, state) if half else Target(x, grad, state))
         if targets:
             self._change(targets, group)
 
-    def _copy_of(self, x: Variable, grad: Array, state: State) -> Target:
+    def _half_target(self, x: Variable, grad: Array, state: State) -> Target:
         """What is changed in place of a parameter of a half type: its copy in float32."""
         if "master" not in state:
             refuse_to_begin("float32 copy")
@@ -222,23 +221,24 @@ class Optimizer:
         self,
         name: str,
         targets: Sequence[Target],
-        states: Sequence[str | None],
+        states: Sequence[str],
         options: Callable[[Sequence[State]], Mapping[str, Any]],
         by: Callable[[State], Any] = lambda state: None,
     ) -> None:
         """The backend's `{name}_step` for all of `targets`, with what their states have under the
-        names `states`; `options` are asked for once for all whose states are the same `by`."""
+        names `states`, None for others; `options` are asked for once for all whose states are the
+        same `by`."""
         alike: dict[Any, list[Target]] = {}
         for t in targets:
-            place = place_of(t.grad) if SEVERAL_DEVICES else t.grad.__class__
+            place = place_of(t.grad) if SEVERAL_DEVICES else type(t.grad)
             alike.setdefault((place, by(t.state)), []).append(t)
         for some in alike.values():
-            halves = [None if t.half is None else t.half.writable() for t in some]
+            halves = any(t.half is not None for t in some)
             backend_beside(some[0].grad).steps(
                 name,
-                [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
+                [(t.x.writable(), t.grad, *map(t.state.get, states)) for t in some],
                 partial(options, [t.state for t in some]),
-                halves if any(t.half is not None for t in some) else None,
+                [None if t.half is None else t.half.writable() for t in some] if halves else None,
             )
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
