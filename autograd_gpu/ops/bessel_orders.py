@@ -15,25 +15,31 @@ from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
 
 
-@elementwise(x=lambda xp, g, v, x: g * ((call(xp, jv_, v - 1, x) - call(xp, jv_, v + 1, x)) * 0.5))
+def _beside(xp: Namespace, op: Any, v: Any, x: Any, before: float, after: float) -> Any:
+    """before f[v - 1] + after f[v + 1], conjugated: the functions are holomorphic."""
+    v = v.real  # a number arrives in the dtype of x, and orders are real
+    return xp.conj(call(xp, op, v - 1, x) * before + call(xp, op, v + 1, x) * after)
+
+
+@elementwise(x=lambda xp, g, v, x: g * _beside(xp, jv_, v, x, 0.5, -0.5))
 def jv_(xp: Namespace, v: Array, x: Array) -> Array:
     """`jv`."""
     return xp.special.jv(v, x)
 
 
-@elementwise(x=lambda xp, g, v, x: g * ((call(xp, yv_, v - 1, x) - call(xp, yv_, v + 1, x)) * 0.5))
+@elementwise(x=lambda xp, g, v, x: g * _beside(xp, yv_, v, x, 0.5, -0.5))
 def yv_(xp: Namespace, v: Array, x: Array) -> Array:
     """`yv`."""
     return xp.special.yv(v, x)
 
 
-@elementwise(x=lambda xp, g, v, x: g * ((call(xp, iv_, v - 1, x) + call(xp, iv_, v + 1, x)) * 0.5))
+@elementwise(x=lambda xp, g, v, x: g * _beside(xp, iv_, v, x, 0.5, 0.5))
 def iv_(xp: Namespace, v: Array, x: Array) -> Array:
     """`iv`."""
     return xp.special.iv(v, x)
 
 
-@elementwise(x=lambda xp, g, v, x: g * ((call(xp, kv_, v - 1, x) + call(xp, kv_, v + 1, x)) * -0.5))
+@elementwise(x=lambda xp, g, v, x: g * _beside(xp, kv_, v, x, -0.5, -0.5))
 def kv_(xp: Namespace, v: Array, x: Array) -> Array:
     """`kv`."""
     return xp.special.kv(v, x)
@@ -51,7 +57,7 @@ def ive_(xp: Namespace, v: Array, x: Array) -> Array:
 
 
 def _kve(xp: Namespace, g: Any, v: Any, x: Any, y: Any) -> Any:
-    return g * (y - (call(xp, kve_, v - 1, x) + call(xp, kve_, v + 1, x)) * 0.5)
+    return g * (xp.conj(y) + _beside(xp, kve_, v, x, -0.5, -0.5))
 
 
 @elementwise(x=_kve)
@@ -85,7 +91,9 @@ def kv(v: Any, z: Any, /) -> Variable:
 
 
 def ive(v: Any, z: Any, /) -> Variable:
-    """exp(-|z|) * iv(v, z)."""
+    """exp(-|z|) * iv(v, z), of real z."""
+    if getattr(getattr(z, "dtype", None), "kind", "f") == "c":
+        raise TypeError(f"ive: z is real, not {z.dtype}")
     return ive_(refuse("ive", "v", v), z)
 
 
@@ -103,25 +111,25 @@ def _between(xp: Namespace, op: Any, x: Any, n: int, before: float, after: float
     return y + call(xp, op, x, n=n - 1) * (before * n / (2 * n + 1)) if n else y
 
 
-@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_jn_, x, n, 1, -1))
+@elementwise(x=lambda xp, g, x, n: g * xp.conj(_between(xp, spherical_jn_, x, n, 1, -1)))
 def spherical_jn_(xp: Namespace, x: Array, *, n: int) -> Array:
     """`spherical_jn`."""
     return xp.special.spherical_jn(n, x)
 
 
-@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_in_, x, n, 1, 1))
+@elementwise(x=lambda xp, g, x, n: g * xp.conj(_between(xp, spherical_in_, x, n, 1, 1)))
 def spherical_in_(xp: Namespace, x: Array, *, n: int) -> Array:
     """`spherical_in`."""
     return xp.special.spherical_in(n, x)
 
 
-@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_yn_, x, n, 1, -1))
+@elementwise(x=lambda xp, g, x, n: g * xp.conj(_between(xp, spherical_yn_, x, n, 1, -1)))
 def spherical_yn_(xp: Namespace, x: Array, *, n: int) -> Array:
     """`spherical_yn`."""
     return xp.special.spherical_yn(n, x)
 
 
-@elementwise(x=lambda xp, g, x, n: g * _between(xp, spherical_kn_, x, n, -1, -1))
+@elementwise(x=lambda xp, g, x, n: g * xp.conj(_between(xp, spherical_kn_, x, n, -1, -1)))
 def spherical_kn_(xp: Namespace, x: Array, *, n: int) -> Array:
     """`spherical_kn`."""
     return xp.special.spherical_kn(n, x)

@@ -89,7 +89,7 @@ def polygamma(n: int, x: Any, /) -> Variable:
     return digamma(x) if order == 0 else polygamma_(x, order)
 
 
-@elementwise(x=lambda xp, g, x, y: g * -(y * call(xp, digamma, x)))
+@elementwise(x=lambda xp, g, x, y: g * xp.conj(-(y * call(xp, digamma, x))))
 def rgamma(xp: Namespace, x: Array) -> Array:
     """1 / gamma(x), for x that is no negative integer or 0."""
     return 1 / xp.special.gamma(x)
