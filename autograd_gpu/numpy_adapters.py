@@ -71,6 +71,15 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: 
     return ops.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
 
 
+def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+    return ops.pad(array, pad_width, mode, **options)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    y = ops.angle(z)
+    return ops.rad2deg(y) if deg else y
+
+
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> Any:
     if sparse:
         raise TypeError("np.meshgrid: sparse= is not supported for Variables")
@@ -212,6 +221,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 ADAPTERS: dict[str, Callable[..., Any]] = {
     **IN_PLACE,
+    "angle": angle,
     "apply_over_axes": apply_over_axes,
     "broadcast_arrays": broadcast_arrays,
     "clip": clip,
@@ -230,6 +240,7 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "linspace": linspace,
     "logspace": logspace,
     "meshgrid": meshgrid,
+    "pad": pad,
     "piecewise": piecewise,
     "rollaxis": rollaxis,
     "setdiff1d": setdiff1d,

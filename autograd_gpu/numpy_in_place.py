@@ -7,10 +7,25 @@ from typing import Any
 
 from autograd_gpu import ops
 from autograd_gpu.numpy_outputs import check_target
+from autograd_gpu.ops.arguments import beside, namespace_of
 
 
-def copyto(dst: Any, src: Any, casting: str = "same_kind") -> None:
-    _writable("copyto", dst)[...] = src
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    target = _writable("copyto", dst)
+    src = beside(target, src)
+    if not namespace_of(target).can_cast(src.dtype, target.dtype, casting):
+        raise TypeError(f"np.copyto: {src.dtype} is not cast to {target.dtype} by {casting!r}")
+    target[...] = src if where is True else ops.where(where, src, target)
+
+
+def nan_to_num(
+    x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
+) -> Any:
+    y = ops.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    if copy:
+        return y
+    _writable("nan_to_num", x)[...] = y
+    return x
 
 
 def putmask(a: Any, mask: Any, values: Any) -> None:
@@ -60,6 +75,7 @@ def _cycled(values: Any, count: int) -> Any:
 IN_PLACE: dict[str, Callable[..., Any]] = {
     "copyto": copyto,
     "fill_diagonal": fill_diagonal,
+    "nan_to_num": nan_to_num,
     "place": place,
     "put": put,
     "put_along_axis": put_along_axis,

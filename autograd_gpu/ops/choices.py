@@ -141,9 +141,12 @@ def nan_to_num(
 ) -> Variable:
     """`x` with numbers for NaN and the infinities, by default 0 and the largest of its dtype.
 
-    The gradient of what is replaced is 0.
+    The gradient of what is replaced is 0.  The result is a new Variable whatever `copy` says;
+    `np.nan_to_num(v, copy=False)` changes v.
     """
     x = variable(x)
+    if x.dtype.kind == "b":
+        return variable(x.copy())
     if x.dtype.kind == "c":
         parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag)]
         return parts[0] + parts[1] * 1j
