@@ -11,6 +11,8 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.numpy_in_place import IN_PLACE
 from autograd_gpu.ops import complex_functions
+from autograd_gpu.ops.arguments import variable
+from autograd_gpu.ops.arithmetic import floating
 
 
 def divmod(a: Any, b: Any) -> tuple[Any, Any]:
@@ -23,6 +25,16 @@ def matvec(a: Any, x: Any) -> Any:
 
 def vecmat(x: Any, a: Any) -> Any:
     return ops.matmul(ops.expand_dims(ops.conj(x), axis=-2), a)[..., 0, :]
+
+
+def fabs(x: Any) -> Any:
+    if variable(x).dtype.kind == "c":
+        raise TypeError("np.fabs: real numbers are needed; np.abs has the modulus")
+    return ops.abs(floating(x))
+
+
+def rint(x: Any) -> Any:
+    return ops.round(floating(x))
 
 
 def isposinf(x: Any) -> Any:
@@ -41,7 +53,9 @@ def lambertw(z: Any, k: Any, tol: Any) -> Any:
 UFUNC_ADAPTERS: dict[str, Callable[..., Any]] = {
     "_lambertw": lambertw,
     "divmod": divmod,
+    "fabs": fabs,
     "matvec": matvec,
+    "rint": rint,
     "vecmat": vecmat,
 }
 

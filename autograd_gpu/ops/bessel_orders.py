@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.gammas import refuse
+from autograd_gpu.ops.gammas import refuse, whole
 from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
@@ -135,28 +135,21 @@ def spherical_kn_(xp: Namespace, x: Array, *, n: int) -> Array:
     return xp.special.spherical_kn(n, x)
 
 
-def _order(op: str, n: Any) -> int:
-    order = int(refuse(op, "n", n))
-    if order < 0:
-        raise ValueError(f"{op}: n is 0 or more, not {n}")
-    return order
-
-
 def spherical_jn(n: int, z: Any) -> Variable:
     """The spherical Bessel function of the first kind of order n, 0 or more, at real z."""
-    return spherical_jn_(z, _order("spherical_jn", n))
+    return spherical_jn_(z, whole("spherical_jn", "n", n))
 
 
 def spherical_yn(n: int, z: Any) -> Variable:
     """The spherical Bessel function of the second kind of order n at z > 0."""
-    return spherical_yn_(z, _order("spherical_yn", n))
+    return spherical_yn_(z, whole("spherical_yn", "n", n))
 
 
 def spherical_in(n: int, z: Any) -> Variable:
     """The modified spherical Bessel function of the first kind of order n at real z."""
-    return spherical_in_(z, _order("spherical_in", n))
+    return spherical_in_(z, whole("spherical_in", "n", n))
 
 
 def spherical_kn(n: int, z: Any) -> Variable:
     """The modified spherical Bessel function of the second kind of order n at z > 0."""
-    return spherical_kn_(z, _order("spherical_kn", n))
+    return spherical_kn_(z, whole("spherical_kn", "n", n))

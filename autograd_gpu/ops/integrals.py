@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.gammas import refuse
+from autograd_gpu.ops.gammas import whole
 from autograd_gpu.ops.nested import call
 from autograd_gpu.ops.special import SLOPE, far_limit, far_series, sinc
 from autograd_gpu.primitive import elementwise, primitive
@@ -36,10 +36,7 @@ def expn(n: int, x: Any, /) -> Variable:
     >>> ag.special.expn(2, Variable([1.0]))
     Variable(array([0.14849551], dtype=float32))
     """
-    order = int(refuse("expn", "n", n))
-    if order < 0:
-        raise ValueError(f"expn: n is 0 or more, not {order}")
-    return expn_(x, order)
+    return expn_(x, whole("expn", "n", n))
 
 
 @elementwise(x=lambda xp, g, x, order: g * xp.conj(call(xp, exp_moment, x, order=order + 1)))
