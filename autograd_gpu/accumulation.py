@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any, cast
 
-from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, backend_of
+from autograd_gpu.backend import BACKENDS, NAMESPACES, SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.broadcast import sum_to
 from autograd_gpu.graph import AccumulateGrad, Gradient, Node
 from autograd_gpu.hooks import replaced
 from autograd_gpu.modes import recording_guard
-from autograd_gpu.placement import Follower, copied
+from autograd_gpu.placement import Follower, copied, require_together
 from autograd_gpu.variable import ALONE, Variable
 
 
@@ -162,6 +162,8 @@ def _require_fit(variable: Variable, g: Array) -> None:
             f"the .grad of {_name(variable)} is a {found}, to which no "
             f"{backend_of(g).name} array of {g.dtype} can be added"
         )
+    if SEVERAL_DEVICES:
+        require_together(f"the .grad of {_name(variable)} and its gradient", grad, g)
     if grad.shape != g.shape:
         raise ValueError(
             f"the .grad of {_name(variable)} has shape {grad.shape}, to which no gradient of shape "

@@ -137,7 +137,7 @@ class _Program:
         self.ready: list[tuple[Replay, _Returned]] = []
         self.reason: str | None = None
         self.missed = 0
-        self._candidate: Replay | None = None
+        self._candidate: tuple[Replay, _Returned] | None = None
         self._agreed = 0
 
     def add(self, replay: Replay | str, returned: _Returned, needed: int) -> str | None:
@@ -146,9 +146,12 @@ class _Program:
         if isinstance(replay, str) or returned.reason is not None:
             self.reason = replay if isinstance(replay, str) else returned.reason
             return self.reason
-        differs = replay.difference(self._candidate) if self._candidate is not None else None
+        differs = None
+        if self._candidate is not None:
+            old, old_returned = self._candidate
+            differs = replay.difference(old) or returned.difference(old_returned)
         self._agreed = 1 if differs is not None else self._agreed + 1
-        self._candidate = replay
+        self._candidate = (replay, returned)
         self.missed += 1
         if self._agreed >= needed:
             self.ready.insert(0, (replay, returned))
@@ -228,6 +231,7 @@ class _Returned:
         self.reason = seen.reason() if seen is not None else None
         self._given = {id(x): i for i, x in enumerate(given)}
         self._seen = seen
+        self._constants: list[Any] = []
         self.rebuilt = self._builder(result)
         """The result of another call, of its `outputs` and the arrays that it was `given`."""
 
@@ -241,9 +245,12 @@ class _Returned:
             return _sequence(type(x), [self._builder(item) for item in x])
         if isinstance(x, Variable):
             return self._variable(x)
-        if type(x) in BACKENDS:
+        if isinstance(x, tuple(BACKENDS)):  # also what stands for one of NumPy's scalars
             place = self._place(x)
             return lambda outputs, given: outputs[place]
+        if hasattr(x, "__next__") or hasattr(x, "__await__"):
+            self.reason = f"it returns a {type(x).__name__}, whose code is still to be run"
+        self._constants.append(x)
         return lambda outputs, given: x
 
     def _place(self, array: Any) -> int:
@@ -263,6 +270,13 @@ class _Returned:
             place = self._place(x.value)
             return lambda outputs, given: make_result(outputs[place])
         return lambda outputs, given: x
+
+    def difference(self, earlier: _Returned) -> str | None:
+        """Which of the Python values differ: a replay would return them as they were."""
+        for old, new in zip(earlier._constants, self._constants, strict=False):
+            if not _is_same(old, new):
+                return f"it returns {old!r:.60} in one call and {new!r:.60} in a later one"
+        return None
 
 
 _Builder = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -305,6 +319,13 @@ def _constant(x: Any) -> Any:
             f"an argument of type {type(x).__name__} is neither an array nor hashable"
         ) from None
     return type(x), x
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    try:
+        return a is b or bool(_constant(a) == _constant(b))
+    except NotReplayable:  # no two of them are known to be equal
+        return False
 
 
 def compile(function: Callable[P, R]) -> Compiled[P, R]:

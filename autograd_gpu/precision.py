@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from autograd_gpu.backend import NAMESPACES, load_backend
 from autograd_gpu.guards import guard
+from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
 
 P = ParamSpec("P")
@@ -114,7 +115,12 @@ def _cast(x: Any, target: Any, kinds: str, itemsize: int) -> Any:
     if not isinstance(x, Variable):
         return x.astype(target)
     casts = _casts.get()
-    if casts is None or x.grad_fn is not None or not x._requires_grad:
+    if (
+        casts is None
+        or x.grad_fn is not None
+        or not x._requires_grad
+        or recorder.get() is not None  # a recorded step casts what it finds at each replay
+    ):
         return NAMESPACES[Variable].astype(x, target)
     known = casts.get(id(x))
     if known is not None and known[1] is x.value and known[2].dtype == target:

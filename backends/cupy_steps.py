@@ -27,8 +27,7 @@ _THREADS = 256
 _ARGUMENT_BYTES = 3840
 
 _SOURCE = """
-#include <cupy/float16.cuh>
-#include <cupy/bfloat16.cuh>
+{includes}
 typedef {compute} C;
 {types}
 struct Arrays {{
@@ -161,7 +160,9 @@ def _kernel(rule: Rule, dtypes: tuple[Any, ...], compute: str) -> tuple[Any, Any
         f"typedef {get_typename(dtype)} {letter};"
         for (_, letter), dtype in zip(pairs, dtypes, strict=True)
     ]
+    halves = [kind for kind in ("float16", "bfloat16") if kind in map(get_typename, dtypes)]
     source = _SOURCE.format(
+        includes="\n".join(f"#include <cupy/{kind}.cuh>" for kind in halves),
         name=rule.name,
         compute=compute,
         types="\n".join(types),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_tape import HostNumber, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Tape
+from autograd_gpu.backends.numpy_values import HostNumber, Step, Value
 
 Array = np.ndarray[Any, Any]
 

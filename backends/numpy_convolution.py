@@ -25,6 +25,12 @@ BLOCK = 1 << 20
 """Bytes of columns worked on at a time; measured to be best from 1 to 4 MiB.  The smaller they are,
 the more evenly threads share them."""
 
+PIECES = 4
+"""Products up to so many times `SINGLE` are cut up, so that BLAS computes them in one thread each.
+
+It would need longer to wake another one than for such a product.  The weight's gradient gains even
+on one thread: OpenBLAS took half as long for [16, 140] @ [140, 75] twice as for a width of 150."""
+
 _as_strided = np.lib.stride_tricks.as_strided
 
 
@@ -67,14 +73,21 @@ class _Layout:
         n = max(1, BLOCK // max(1, per_image))
         return [slice(i, min(i + n, self.n)) for i in range(0, self.n, n)]
 
+    def cuts(self, outputs: int, n: int) -> list[slice]:
+        """Pieces of an axis of size `n` into which to cut the product for an image, with this many
+        `outputs`; a single one if it is so large that BLAS spreads it over threads of its own."""
+        count = -(-(outputs // self.groups * self.rows * self.length) // SINGLE)
+        if count > PIECES:
+            return [slice(None)]
+        return [slice(i * n // count, (i + 1) * n // count) for i in range(count)]
+
     def for_blocks(self, outputs: int, work: Callable[[int, slice], object]) -> int:
         """`work(i, images)` for each block, and how many there are.
 
-        Several threads share them, unless the product for an image with this many `outputs` is so
-        large that BLAS spreads it over threads of its own.
+        Several threads share them, unless BLAS uses several for one product.
         """
         blocks = self.blocks()
-        if outputs // self.groups * self.rows * self.length <= SINGLE:
+        if outputs // self.groups * self.rows * self.length <= PIECES * SINGLE:
             share(lambda i: work(i, blocks[i]), len(blocks))
         else:
             for i, images in enumerate(blocks):
@@ -175,12 +188,14 @@ def conv2d(
     kernels = np.ascontiguousarray(weight, layout.dtype).reshape(groups, o // groups, layout.rows)
     y = np.empty((layout.n, o, layout.out_h, layout.out_w), dtype)
     added = 0 if bias is None else bias.reshape(o, 1, 1)
+    cuts = layout.cuts(o, layout.length)
 
     def block(i: int, images: slice) -> None:
         columns = layout.columns(x[images])
         n = len(columns)
         rows = scratch("results", (n, groups, o // groups, layout.length), layout.dtype)
-        np.matmul(kernels, columns, rows)
+        for cut in cuts:
+            np.matmul(kernels, columns[..., cut], rows[..., cut])
         rows = rows.reshape(n, o, layout.out_h, layout.row)[..., : layout.out_w]
         np.add(rows, added, y[images], casting="same_kind")
 
@@ -206,6 +221,7 @@ def conv2d_input(
     kernels = weight.astype(layout.dtype).reshape(groups, o // groups, layout.rows)
     transposed = np.ascontiguousarray(kernels.swapaxes(1, 2))
     out = np.empty(x_shape, dtype)
+    cuts = layout.cuts(o, layout.length)
 
     def block(i: int, images: slice) -> None:
         results = layout.results(g[images])
@@ -214,7 +230,8 @@ def conv2d_input(
             np.matmul(transposed, results, out[images].reshape(shape))
             return
         columns = scratch("columns", shape, layout.dtype)
-        np.matmul(transposed, results, columns)
+        for cut in cuts:
+            np.matmul(transposed, results[..., cut], columns[..., cut])
         layout.fold(columns, out[images])
 
     layout.for_blocks(o, block)
@@ -237,15 +254,19 @@ def conv2d_weight(
     layout = _Layout(x.shape, size, stride, padding, dilation, groups, dtype)
     parts: dict[int, Array] = {}
     # One product over all images of a block uses all cores; for few rows BLAS is slow at it.
-    joined = groups == 1 and o * layout.rows > 1024
+    cuts = layout.cuts(o, layout.rows)
+    joined = groups == 1 and o * layout.rows > 1024 and cuts == [slice(None)]
 
     def block(i: int, images: slice) -> None:
         results = layout.results(g[images], joined=joined)
         columns = layout.columns(x[images], joined=joined)
         if joined:
             parts[i] = results @ columns.T
-        else:
-            parts[i] = np.add.reduce(np.matmul(results, columns.swapaxes(2, 3)), 0)
+            return
+        sums = [
+            np.add.reduce(np.matmul(results, columns[:, :, cut].swapaxes(2, 3)), 0) for cut in cuts
+        ]
+        parts[i] = sums[0] if len(cuts) == 1 else np.concatenate(sums, axis=-1)
 
     total = np.zeros((groups, o // groups, layout.rows), layout.dtype)
     for i in range(layout.for_blocks(o, block)):  # in their order, whoever was first

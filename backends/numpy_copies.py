@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, arguments, values_in
-from autograd_gpu.backends.numpy_tape import Step, Value
+from autograd_gpu.backends.numpy_values import Step, Value
 
 
 class Copies:

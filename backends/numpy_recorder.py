@@ -8,15 +8,16 @@ from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
 from types import CellType
 from typing import Any
-from weakref import ref
+from weakref import WeakSet, ref
 
 import numpy as np
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
 from autograd_gpu.backends.numpy_program import Program
-from autograd_gpu.backends.numpy_tape import Argument, Step, Tape, Value
+from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
+from autograd_gpu.backends.numpy_values import Argument, Step, Value
 from autograd_gpu.backends.traced import Traced
 from autograd_gpu.recorder import Replay, recorder
 
@@ -27,7 +28,7 @@ class NumpyRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 2
-    one_by_one = True
+    by_update = True
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -50,6 +51,8 @@ class NumpyRecorder:
     ) -> tuple[list[Any], Replay | str]:
         if Traced not in BACKENDS:
             _register()
+        for replay in list(_waiting):
+            replay.source.watch_what_it_used(self.tape)
         is_variable = [type(x) not in BACKENDS for x in given]
         self._given = {id(x): i for i, x in enumerate(given) if is_variable[i]}
         stand_ins = []
@@ -76,6 +79,16 @@ class NumpyRecorder:
         if self.tape.reason is not None:
             return outputs, self.tape.reason
         return outputs, NumpyReplay(self, values, is_variable)
+
+    def watch_what_it_used(self, tape: Tape) -> None:
+        """Let another recording know from its start what is in the arrays that this one used."""
+        for value in self.tape.arrays.values():
+            tape.watch(value.content)
+        for root in self.tape.slots:
+            variable, slot = root.content
+            array = None if isinstance(variable, Argument) else getattr(variable, slot)
+            if type(array) is np.ndarray:
+                tape.watch(array)
 
     def _put_back(self) -> None:
         """Arrays in place of the stand-ins that Variables hold."""
@@ -136,7 +149,7 @@ class NumpyRecorder:
             self.tape.add(Step("late", None, place, {}, late.value))
             return late
         self._seen.add(key)
-        self.tape.expect(held)
+        self.tape.watch(held)
         if slot == "value" and key[0] in self._given:
             return self.tape.root(held, "given", self._given[key[0]])
         first = self.tape.root(held, "slot", (self._subject(variable), slot))
@@ -163,23 +176,35 @@ class NumpyRecorder:
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return self.tape.numbers(read)
 
-    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+    def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
+        several = variables if isinstance(variables, (list, tuple)) else [variables]
+        seen = [x for x in several if (id(x), "value") in self._seen]
+        old = [ref(x.value) for x in seen if isinstance(x.value, Traced)]
         token = recorder.set(None)
         try:
-            variable.value, variable.grad = variable.value, variable.grad  # without stand-ins
-            change(variable, *args)
+            for x in several:
+                x.value, x.grad = x.value, x.grad  # without stand-ins
+            if any(value() is not None for value in old):
+                # an eager step would change a copy
+                self.tape.refuse("it holds the old value of a parameter that an optimiser changes")
+            change(variables, *args)
         finally:
             recorder.reset(token)
         self.tape.written()
-        self._seen |= {(id(variable), "value"), (id(variable), "grad")}
-        self._touched[id(variable)] = variable
-        self.tape.add(Step("update", None, (change, self._subject(variable), args), {}))
+        for x in several:
+            self._seen |= {(id(x), "value"), (id(x), "grad")}
+            self._touched[id(x)] = x
+        self.tape.add(Step("update", None, (change, self._subject(variables), args), {}))
 
     def depends(self, read: Callable[[], Any]) -> None:
         self.guards.append((read, read()))
 
     def refuse(self, reason: str) -> None:
         self.tape.refuse(reason)
+
+
+_waiting: WeakSet[NumpyReplay] = WeakSet()
+"""Recordings that have not been replayed so far: they may be compared with the next one."""
 
 
 class NumpyReplay:
@@ -191,6 +216,7 @@ class NumpyReplay:
         self.source, self.outputs, self.is_variable = source, outputs, is_variable
         self.lasting: set[int] = set()
         self._run: Callable[[Sequence[Any]], list[Any] | None] | None = None
+        _waiting.add(self)
 
     def __call__(self, given: Sequence[Any]) -> list[Any] | None:
         if self._run is None:
@@ -203,6 +229,8 @@ class NumpyReplay:
                 self.lasting,
             )
             self._run = self.program.run
+            self.source.tape.forget()
+            _waiting.discard(self)
         try:
             return self._run(given)
         except Exception as error:

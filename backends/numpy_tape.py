@@ -3,108 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from autograd_gpu.backends import numpy_known as known
+from autograd_gpu.backends.numpy_values import (
+    OUT,
+    HostNumber,
+    Into,
+    LiveFloat,
+    LiveInt,
+    Step,
+    Value,
+)
 from autograd_gpu.backends.traced import Traced, TracedScalar
+from autograd_gpu.recorder import recorder
 
 Array = np.ndarray[Any, Any]
 
 
-class Value:
-    """An array of the step, or a view of one: its layout, and where its memory comes from.
-
-    `root` is the Value that owns the memory; `kind` says where a root's comes from:
-
-    - 'given': argument number `content`
-    - 'slot': what the slot `content`, a Variable and a name, held when the step began
-    - 'late': what such a slot holds after an optimiser's update, read at that point
-    - 'array': an array from outside, `content`
-    - 'empty': memory that the step asked for
-    - 'temp': the result of a call that can be told where to write
-    - 'made': what a function returns that can't be told where to write
-    """
-
-    __slots__ = ("content", "dtype", "kind", "offset", "pointer", "root", "shape", "strides")
-
-    def __init__(self, array: Any, kind: str, content: Any = None, root: Value | None = None):
-        self.kind = kind
-        self.content = content
-        self.root = self if root is None else root
-        self.shape: tuple[int, ...] = array.shape
-        self.strides: tuple[int, ...] = array.strides
-        self.dtype: np.dtype[Any] = array.dtype
-        self.pointer = array.ctypes.data if isinstance(array, np.ndarray) else 0
-        self.offset = self.pointer - self.root.pointer
-
-    @property
-    def layout(self) -> tuple[Any, ...]:
-        """What two arrays have in common that take the same path through NumPy."""
-        return self.shape, self.strides, self.dtype
-
-
-class HostNumber(NamedTuple):
-    """Stands in a call for a number that is read again in every replay."""
-
-    reader: int
-    place: int
-
-
-class Argument(NamedTuple):
-    """Stands for a Variable that is an argument of the step: another one in each call."""
-
-    place: int
-
-
-class LiveInt(int):
-    """An integer that a replay reads anew."""
-
-    source: HostNumber
-
-
-class LiveFloat(float):
-    """A float that a replay reads anew."""
-
-    source: HostNumber
-
-
-class Step:
-    """One entry of the tape.
-
-    `how` says what becomes of it in a replay: 'into' (a call that writes its result into a temp,
-    spelled by `into`), 'made' (a call whose result gets a name), 'view' (the same, or an array made
-    once), 'effect' (a call for what it writes), 'set' (a Variable's slot is set), 'update' and
-    'numbers' (Python code of optimisers and generators is called).
-    """
-
-    __slots__ = ("args", "function", "how", "into", "kwargs", "result", "writes")
-
-    def __init__(
-        self,
-        how: str,
-        function: Any,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        result: Any = None,
-        into: Into | None = None,
-        writes: tuple[Value, ...] = (),
-    ) -> None:
-        self.how, self.function, self.args, self.kwargs = how, function, args, kwargs
-        self.result, self.into, self.writes = result, into, writes
-
-
-class Into(NamedTuple):
-    """The form of a call that writes into an array, `OUT` among its arguments."""
-
-    function: Any
-    args: tuple[Any, ...]
-    kwargs: dict[str, Any]
-
-
-OUT = object()
+LOOKED_AT = 1 << 26
+"""Bytes of an array from outside up to which its contents are compared."""
 
 
 class Tape:
@@ -135,14 +56,24 @@ class Tape:
 
     # What others write ------------------------------------------------------------------------
 
-    def expect(self, array: Array) -> None:
-        """Remember what is in an array from outside: NumPy's calls on such arrays alone are not
-        seen, and must not change them."""
+    def watch(self, array: Array) -> None:
+        """Remember what is in an array from outside, or look whether it still is.
+
+        NumPy's calls on such arrays alone are not seen, and must not change them.
+        """
         owner = _owner(array)
         if not isinstance(owner, np.ndarray):
             owner = array
-        # Not held, since who holds an array decides whether it is written in place.
-        self._expected[id(owner)] = (ref(owner), owner.tobytes())
+        known = self._expected.get(id(owner))
+        if known is not None and known[0]() is owner:
+            self.check(array)
+        else:
+            self._expect(owner)
+
+    def _expect(self, owner: Array) -> None:
+        if owner.nbytes <= LOOKED_AT:
+            # Not held, since who holds an array decides whether it is written in place.
+            self._expected[id(owner)] = (ref(owner), owner.tobytes())
 
     def check(self, array: Array | None = None) -> None:
         """Look whether an array from outside, or all, are as they were left."""
@@ -160,7 +91,12 @@ class Tape:
         """The step has changed an array, or an optimiser has."""
         for owner in [owner() for owner, _ in self._expected.values()]:
             if owner is not None and (array is None or np.may_share_memory(owner, array)):
-                self.expect(owner)
+                self._expect(owner)
+
+    def forget(self) -> None:
+        """Let go of what only recordings need."""
+        self.before.clear()
+        self._expected.clear()
 
     # Arrays -----------------------------------------------------------------------------------
 
@@ -178,9 +114,9 @@ class Tape:
         value = self.arrays.get(id(array))
         if value is None:
             value = self.arrays[id(array)] = Value(array, "array", array)
-            self.before[id(array)] = array.copy("K")
-            self.expect(array)
-        self.check(array)
+            if array.nbytes <= LOOKED_AT:
+                self.before[id(array)] = array.copy("K")
+        self.watch(array)
         return value
 
     def adopted(self, array: Array) -> Traced:
@@ -201,18 +137,23 @@ class Tape:
         *,
         into: Callable[..., Into] | None = None,
         writes: Sequence[Any] = (),
+        whole: bool = False,
     ) -> Any:
         """`function(*args, **kwargs)`, written down.
 
         `into` makes of the arguments the form of the call that writes into an array; `writes` are
-        the arguments that are changed.
+        the arguments that are changed.  Within a `whole` function nothing is recorded.
         """
         operands: list[Any] = []
         real_args, args = self._apart(args, operands)
         real_kwargs, kwargs = self._apart(kwargs or {}, operands)
-        result = function(*real_args, **real_kwargs)
+        roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
+        token = recorder.set(None if whole else recorder.get())
+        try:
+            result = function(*real_args, **real_kwargs)
+        finally:
+            recorder.reset(token)
         if writes:
-            roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
             self.add(Step("effect", function, args, kwargs, writes=tuple(roots)))
             for x, root in zip(writes, roots, strict=True):
                 if root.kind in ("array", "given", "late", "slot"):

@@ -12,7 +12,7 @@ import numpy as np
 from autograd_gpu.backend import BACKENDS
 from autograd_gpu.backends import numpy_backend, numpy_functions, numpy_matmul
 from autograd_gpu.backends.numpy_known import is_known, words
-from autograd_gpu.backends.numpy_tape import LiveFloat, LiveInt
+from autograd_gpu.backends.numpy_values import LiveFloat, LiveInt
 from autograd_gpu.backends.traced import Traced, TracedScalar
 from autograd_gpu.recorder import recorder
 from autograd_gpu.threads import get_num_threads
@@ -62,7 +62,7 @@ def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
         tape = _tape(*args)
         if tape is None:
             return function(*args, **kwargs)
-        return tape.call(function, args, kwargs)
+        return tape.call(function, args, kwargs, whole=True)
 
     return call
 
@@ -113,7 +113,7 @@ def _matmul(a: Any, b: Any) -> Any:
     if numpy_matmul.is_half(a, b):
         return _matmul(a.astype(np.float32), b.astype(np.float32)).astype(a.dtype)
     if numpy_matmul.is_shared(a, b):
-        return _tape(a, b).call(numpy_matmul.shared, (a, b))
+        return _tape(a, b).call(numpy_matmul.shared, (a, b), whole=True)
     if not numpy_matmul.is_folded(a, b):
         return numpy_matmul.matmul(a, b)
     out = _tape(a, b).empty((*a.shape[:-1], b.shape[1]), np.result_type(a.dtype, b.dtype))
@@ -139,7 +139,7 @@ def _blockwise(function: Callable[..., Any], *arrays: Any) -> Any:
     if not numpy_functions.is_cut(arrays):
         return function(*arrays)
     if get_num_threads() > 1 or tape is None:
-        return tape.call(numpy_functions.blockwise, (function, *arrays))
+        return tape.call(numpy_functions.blockwise, (function, *arrays), whole=True)
     out = tape.empty(x.shape, x.dtype)
     flat, result = [y.reshape(-1) for y in arrays], out.reshape(-1)
     for start in range(0, x.size, numpy_functions.BLOCK):

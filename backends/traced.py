@@ -16,7 +16,8 @@ import numpy as np
 from autograd_gpu.backends.numpy_known import words
 
 if TYPE_CHECKING:
-    from autograd_gpu.backends.numpy_tape import Tape, Value
+    from autograd_gpu.backends.numpy_tape import Tape
+from autograd_gpu.backends.numpy_values import Value
 
 Array = np.ndarray[Any, Any]
 

@@ -132,6 +132,17 @@ def test_an_array_from_outside_is_read_where_it_is():
     assert compiled.replays == CALLS - 3
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_blocks_that_threads_share(threads):
+    x, before = numbers(0, 300, 300), ag.get_num_threads()
+    ag.set_num_threads(threads)
+    try:
+        compiled = compare(ag.grad(lambda z: ag.sum(F.gelu(z))), [(x * i,) for i in range(6)])
+    finally:
+        ag.set_num_threads(before)
+    assert compiled.replays == 3
+
+
 def test_random_numbers_go_on():
     own = ag.Generator(5)
 
@@ -283,6 +294,17 @@ def test_numbers_that_change_from_call_to_call():
     assert "in a later one" in compiled.reason
 
 
+def test_python_values_among_the_results():
+    assert compare(lambda x: (x.sum(), x[0, 0], 3, "name", None, (1, 2.5))).replays == CALLS - 3
+    count = iter(range(100))
+    compiled = ag.compile(lambda x: next(count))
+    assert [compiled(X[0]) for _ in range(12)] == list(range(12))
+    assert "it returns 8 in one call and 9 in a later one" in compiled.reason
+    refused = ag.compile(lambda x: (i for i in range(3)))
+    assert [list(refused(X[0])) for _ in range(5)] == [[0, 1, 2]] * 5
+    assert "generator" in refused.reason
+
+
 def test_numpys_random_numbers():
     rng, same = np.random.default_rng(0), np.random.default_rng(0)
     compiled = ag.compile(lambda x: ag.Variable(x) + rng.standard_normal(5))
@@ -293,17 +315,65 @@ def test_numpys_random_numbers():
 
 
 def test_arrays_that_only_numpy_changes():
-    total, expected = np.zeros(5), np.zeros(5)
+    def before(x, total):
+        total *= 0.5  # no array of the step in it
+        total += x[0]
+        return x
+
+    def between(x, total):
+        total += x[0]
+        total *= 0.5
+        total += x[1]
+        return x
+
+    def after(x, total):
+        total += x[0]
+        total *= 0.5
+        return x
+
+    for step in (before, between, after):
+        for variable in (False, True):
+            totals = np.zeros(5, np.float32), np.zeros(5, np.float32)
+            held = ag.Variable(totals[0])
+            used = (lambda held=held: held.value) if variable else (lambda totals=totals: totals[0])
+
+            def run(x, step=step, used=used, total=totals[0]):
+                return step(x, total) + used() * 0
+
+            compiled = ag.compile(run)
+            for x in X:
+                compiled(x)
+                step(x, totals[1])
+                assert bits(totals[0]) == bits(totals[1])
+            assert "NumPy alone" in compiled.reason
+
+
+def test_arrays_from_outside_that_the_step_changes():
+    totals = np.zeros(5, np.float32), np.zeros(5, np.float32)
 
     def step(x, total):
-        total *= 0.5  # no array of the step in it
-        total += ag.sum(x, axis=0).value
+        np.multiply(total, 0.5 + 0 * x[0], out=total)
+        total += x[1]
+        total[1:3] = x[2, :2]
         return total.copy()
 
-    compiled = ag.compile(lambda x: step(x, total))
+    compiled = ag.compile(lambda x: step(x, totals[0]))
     for x in X:
-        assert bits(compiled(x)) == bits(step(x, expected))
-    assert "NumPy alone" in compiled.reason
+        assert bits(compiled(x)) == bits(step(x, totals[1]))
+    assert compiled.reason is None or "np.asarray" in compiled.reason
+    assert bits(totals[0]) == bits(totals[1])
+
+    def in_place(x, total):
+        np.multiply(total, 0.5 + 0 * x[0], out=total)
+        total += x[1]
+        return x
+
+    compiled = ag.compile(lambda x: in_place(x, totals[0]))
+    for x in X:
+        compiled(x)
+        in_place(x, totals[1])
+        assert bits(totals[0]) == bits(totals[1])
+    assert compiled.replays == CALLS - 3
 
 
 def test_what_is_kept_outside_of_the_step():

@@ -211,6 +211,16 @@ def test_a_gradient_from_another_device_is_refused_on_cupy(cp):
     assert home(x.grad) == 1
 
 
+def test_a_grad_that_the_user_set_elsewhere_is_refused_on_cupy(cp):
+    x = on(cp, 1, 2)
+    x.grad = on(cp, 0, 2).value
+    with pytest.raises(TypeError, match=r"the \.grad of a leaf.*different devices"):
+        (x * 2.0).sum().backward()
+    optimiser = optim.SGD([x], lr=0.1)
+    with pytest.raises(TypeError, match="SGD.*different devices"):
+        optimiser.step()
+
+
 OPTIMISERS = {
     "SGD": lambda xs: optim.SGD(xs, lr=0.1, momentum=0.9),
     "AdamW": lambda xs: optim.AdamW(xs, lr=0.1),

@@ -58,8 +58,11 @@ class Recast(FunctionNode):
     def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         return (g,)
 
-    def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
-        return (g,)
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
+    backward_recorded = backward
+    tangent_recorded = tangent
 
 
 def recast(x: Variable, value: Array) -> Variable:

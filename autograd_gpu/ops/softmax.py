@@ -61,7 +61,7 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
     if not (keepdims or axis is None):
         shape = kept(x.shape, axis)
         g, y = xp.reshape(g, shape), xp.reshape(y, shape)
-    share = xp.exp(xp.conj(x - xp.where(y == -math.inf, 0, y)))
+    share = xp.exp(xp.conj(x - xp.where((y == -math.inf) | (y == math.inf), 0, y)))
     # The sum is 1 but for the rounding of y, which is coarse where y is large.
     total = xp.sum(share, axis=axis, keepdims=axis is not None)
     return g * (share / xp.where(total == 0, 1, total))

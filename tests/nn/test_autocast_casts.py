@@ -111,3 +111,31 @@ def test_second_derivatives_and_checkpoints_with_shared_casts():
     )
     exact = ag.gradients(f(w), w, create_graph=True)
     np.testing.assert_allclose(plain, ag.gradients(ag.sum(exact * exact), w).value, atol=0.1)
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_compiled_step_casts_the_parameters_of_now(backend, outside):
+    with ag.use_backend(backend):
+
+        def train(compiled):
+            ag.manual_seed(0)
+            layer = nn.Linear(4, 4)
+            optimizer = optim.SGD(layer.parameters(), lr=0.1)
+            x = on(backend, normal(3, 4))
+
+            def step(x):
+                with ag.autocast("float16"):
+                    loss = ag.sum(layer(ag.tanh(layer(x))).astype("float32") ** 2)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                return loss
+
+            run = ag.compile(step) if compiled else step
+            with ag.autocast("float16", enabled=outside):
+                layer(x)  # a cast from before the step
+                losses = [run(x).item() for _ in range(6)]
+            return [*losses, layer.weight.numpy()]
+
+        for a, b in zip(train(True), train(False), strict=True):
+            np.testing.assert_array_equal(a, b)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from samples import SAMPLES
-from samples.calling import call, differentiable, in_dtype, variables
+from samples.calling import call, differentiable, in_dtype, missing, variables
 from samples.products import check_batches, check_second_order, check_tangents
 
 import autograd_gpu as ag
@@ -23,8 +23,11 @@ def samples(condition=lambda sample: True):
 
 
 @pytest.fixture(params=ag.available_backends())
-def backend(request):
-    return load_backend(request.param)
+def backend(request, name):
+    chosen = load_backend(request.param)
+    if reason := missing(name, chosen):
+        pytest.skip(reason)
+    return chosen
 
 
 def recorded(name, sample, operands, backend):
