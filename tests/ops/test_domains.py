@@ -1,4 +1,4 @@
-"""Values and gradients at the ends of domains, and arguments that are not what a function is for."""
+"""Values and gradients at the ends of domains, and arguments that a function is not for."""
 
 import numpy as np
 import pytest
