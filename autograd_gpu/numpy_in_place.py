@@ -57,13 +57,17 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
         raise TypeError("np.put: mode= is not supported for Variables")
     flat = ops.reshape(_writable("put", a), (-1,))
     count = ops.reshape(ind, (-1,)).size
-    a[...] = ops.reshape(ops.set_at(flat, ops.reshape(ind, (-1,)), _cycled(v, count)), a.shape)
+    a[...] = ops.reshape(
+        ops.set_at(flat, ops.reshape(ind, (-1,)), _cycled(beside(a, v), count)), a.shape
+    )
 
 
 def place(arr: Any, mask: Any, vals: Any) -> None:
     flat = ops.reshape(_writable("place", arr), (-1,))
     (chosen,) = ops.nonzero(ops.reshape(mask, (-1,)))
-    arr[...] = ops.reshape(ops.set_at(flat, chosen, _cycled(vals, chosen.size)), arr.shape)
+    arr[...] = ops.reshape(
+        ops.set_at(flat, chosen, _cycled(beside(arr, vals), chosen.size)), arr.shape
+    )
 
 
 def _cycled(values: Any, count: int) -> Any:

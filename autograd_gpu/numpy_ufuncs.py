@@ -24,7 +24,7 @@ from autograd_gpu.numpy_outputs import (
 )
 from autograd_gpu.numpy_reductions import PARTIAL
 from autograd_gpu.operands import ForeignOperand
-from autograd_gpu.ops.arguments import namespace_of, variable
+from autograd_gpu.ops.arguments import beside, namespace_of, variable
 from autograd_gpu.variable import Variable
 
 _ops: dict[Any, Callable[..., Any]] = {}
@@ -242,5 +242,5 @@ def _at(label: str, ufunc: Any, inputs: Sequence[Any]) -> None:
     if sign is None:
         raise no_derivative(label)
     check_target(label, target)
-    added = ops.broadcast_to(rest[0] * sign, target[index].shape)
+    added = ops.broadcast_to(beside(target, rest[0]) * sign, target[index].shape)
     target += ops.scatter_add(added, values(index), target.shape)

@@ -6,12 +6,25 @@ from typing import Any
 
 from autograd_gpu.backend import Backend, Namespace
 from autograd_gpu.placement import backend_beside
+from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
 
 def variable(x: Any) -> Variable:
     """`x` as a Variable."""
     return x if isinstance(x, Variable) else Variable(x)
+
+
+def variables(*operands: Any) -> list[Variable]:
+    """`operands` as Variables; Python numbers and lists of them as precise as the others."""
+    return [
+        x
+        if isinstance(x, Variable)
+        else Variable(x)
+        if hasattr(x, "dtype")
+        else Variable(from_python(x, beside=operands))
+        for x in operands
+    ]
 
 
 def backend_of_value(x: Variable) -> Backend:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
+from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable, variables
 from autograd_gpu.ops.comparisons import isclose, isnan
 from autograd_gpu.ops.indexing import (
     normal_index,
@@ -86,8 +86,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], /, default: Any =
     """
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
-    result: Any = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+    *choices, result = variables(*choicelist, default)
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = where(condition, choice, result)
     return variable(result)
 
@@ -111,7 +111,7 @@ def piecewise(
         raise ValueError(f"piecewise: {m} functions for {n} conditions")
 
     def at(f: Any) -> Any:
-        return f(x, *args, **kwargs) if callable(f) else f
+        return f(x, *args, **kwargs) if callable(f) else beside(x, f)
 
     result: Any = at(funclist[n]) if m > n else 0
     for condition, f in zip(conditions, funclist[:n], strict=True):

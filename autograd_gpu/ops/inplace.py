@@ -61,7 +61,7 @@ def _raw(x: Variable, value: Any, change: str) -> Any:
         value = value.value
     backend = BACKENDS[x.value.__class__]
     if isinstance(value, (list, tuple)):
-        return from_python(value, backend=backend)
+        return from_python(value, backend=backend, beside=[x])
     found = find_backend(value)
     if found is not None and not same_home(found, backend) and value.ndim:
         raise backend_mismatch(change, [x.value, value])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.ops import linalg
-from autograd_gpu.ops.arguments import beside, namespace_of, variable
+from autograd_gpu.ops.arguments import beside, namespace_of, variable, variables
 from autograd_gpu.ops.arithmetic import floating
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.creation import zeros_like
@@ -198,8 +198,8 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None) -> Variable:
     >>> polyfit(Variable([0.0, 1.0, 2.0]), [1.0, 3.0, 5.0], 1).round(4).tolist()
     [2.0, 1.0]
     """
+    x, y = variables(x, y)
     x = _vector("polyfit", x)
-    y = beside(x, y)
     if deg < 0 or y.ndim not in (1, 2) or y.shape[:1] != x.shape:
         raise ValueError(f"polyfit: x of shape {x.shape}, y of shape {y.shape} and deg={deg}")
     powers = vander(x, deg + 1)
