@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autograd_gpu as ag
+from autograd_gpu import backend
 
 X = np.array([0.3, 0.7, 1.1])
 L = [0.1, 0.2, 0.7]
@@ -82,3 +83,26 @@ def test_single_precision_stays_single():
         assert CALLS[name](x).dtype == np.float32, name
     assert CALLS["complex numbers"](x).dtype == np.complex64
     assert ag.asarray(L).dtype == np.float32
+
+
+ON_CUPY = {
+    "multiply": lambda x: x * L,
+    "dot": lambda x: ag.dot(x, L),
+    "dot of a number": lambda x: ag.dot(x, 0.1),
+    "vstack": lambda x: ag.vstack([L, x]),
+    "select": lambda x: ag.select([x > 1, x > 0.5], [x, 0.3], 0.7),
+    "piecewise": lambda x: ag.piecewise(x, [x > 0.5], [0.1, 0.3]),
+    "meshgrid": lambda x: ag.meshgrid(x, L)[1],
+}
+
+
+@pytest.mark.parametrize("name", ON_CUPY)
+def test_they_are_made_where_the_arrays_beside_them_are_on_cupy(name):
+    try:
+        cupy = backend.load_backend("cupy")
+    except backend.BackendError as error:
+        pytest.skip(f"no GPU and not run with --cupy-on-cpu: {error}")
+    with ag.use_backend("numpy"):
+        y = ON_CUPY[name](ag.Variable(cupy.from_host(X)))
+    assert type(y.value) is cupy.array_type
+    np.testing.assert_allclose(y.numpy(), ON_CUPY[name](ag.Variable(X)).value, rtol=1e-14)
