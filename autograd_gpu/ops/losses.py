@@ -49,7 +49,7 @@ def _bounded_log(xp: Namespace, p: Any) -> Any:
     target=lambda xp, g, p: g * (_bounded_log(xp, 1 - p) - _bounded_log(xp, p)),
     tangent="elementwise",
 )
-def probability_cross_entropy(xp: Namespace, p: Array, target: Array) -> Array:
+def binary_cross_entropy(xp: Namespace, p: Array, target: Array) -> Array:
     """-(target · log(p) + (1 - target) · log(1 - p)) with logarithms of -100 and more.
 
     The gradient is (p - target) / (p · (1 - p)) with a denominator of 1e-12 and more.

@@ -18,7 +18,7 @@ from autograd_gpu.nn.functional.arguments import (
 )
 from autograd_gpu.ops.classification import label_rows
 from autograd_gpu.ops.layers import check_indices
-from autograd_gpu.ops.losses import probability_cross_entropy
+from autograd_gpu.ops.losses import binary_cross_entropy as of_each
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
@@ -161,7 +161,7 @@ def binary_cross_entropy(
     check_reduction("binary_cross_entropy", reduction)
     check_equal_shapes("binary_cross_entropy", probabilities=probabilities, target=target)
     target = operand(target, probabilities)
-    loss = probability_cross_entropy(probabilities, target)
+    loss = of_each(probabilities, target)
     return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
 
