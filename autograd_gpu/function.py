@@ -16,6 +16,7 @@ from autograd_gpu.backend import (
     same_home,
 )
 from autograd_gpu.batching import each
+from autograd_gpu.forward import connected_to
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -197,7 +198,8 @@ class UserNode(FunctionNode):
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         g = self._filled(g)
-        grads = self._counted(self._connected_function(edges).backward(g))
+        with connected_to(edges):
+            grads = self._counted(self._connected_function(edges).backward(g))
         flowing = tuple(g) if self.several else (g,)
         results: list[Gradient] = []
         for i, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
@@ -222,7 +224,8 @@ class UserNode(FunctionNode):
     def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
         if type(self._function()).jvp is Function.jvp:
             return NotImplemented
-        returned = self._connected_function(self.edges).jvp(*tangents)
+        with connected_to(self.edges):
+            returned = self._connected_function(self.edges).jvp(*tangents)
         results = self._checked_tangents(returned, tangents)
         if not self.several:
             returned, results = (returned,), (results,)
