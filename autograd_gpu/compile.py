@@ -18,6 +18,7 @@ from autograd_gpu.precision import casting, own_casts
 from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
 from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
+from autograd_gpu.surroundings import Surroundings
 from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
 
@@ -70,6 +71,8 @@ class Compiled(Generic[P, R]):
             program = self._programs[call.key] = _Program()
         self.reason = program.reason
         for replay, returned in program.ready:
+            if returned.around is not None and returned.around.changed() is not None:
+                continue
             outputs = replay(call.given)
             if outputs is not None:
                 self.replays += 1
@@ -94,6 +97,7 @@ class Compiled(Generic[P, R]):
         watcher = program.watcher or call.backend.recorder()
         program.watcher = None
         returned: list[_Returned] = []
+        around = Surroundings(function, (*call.args, *call.kwargs.values()))
 
         def run(given: Sequence[Any]) -> list[Any]:
             args, kwargs = call.filled(given)
@@ -107,7 +111,13 @@ class Compiled(Generic[P, R]):
         except NotReplayable as error:
             self.reason = program.reason = str(error)
             return function(*call.args, **call.kwargs)
-        returned[0].kept = arrays_of(function)
+        changed = around.changed() or around.drawn()
+        if changed is not None:
+            returned[0].reason = (
+                f"it changes {changed}, which is outside of it; a replay would not: return the "
+                f"new value, or do it elsewhere"
+            )
+        returned[0].around, returned[0].kept = around, arrays_of(function)
         self.reason = program.add(replay, returned[0], watcher.recordings)
         result: R = returned[0].rebuilt(outputs, call.given)
         return result
@@ -226,6 +236,7 @@ class _Returned:
 
     def __init__(self, result: Any, given: Sequence[Any], seen: Seen | None) -> None:
         self.arrays: list[Any] = []
+        self.around: Surroundings | None = None
         self.kept: list[Any] = []
         """What the recording may refer to by address only."""
         self.reason = seen.reason() if seen is not None else None

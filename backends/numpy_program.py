@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -33,6 +33,23 @@ _IN_PLACE = {
 }
 
 
+class Leaf(NamedTuple):
+    """A Variable from outside, and what a backward looks at, as it was when the step read it."""
+
+    variable: Any
+    requires_grad: bool
+    hooks: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, variable: Any) -> Leaf:
+        return cls(variable, variable._requires_grad, hooks_of(variable))
+
+
+def hooks_of(variable: Any) -> tuple[Any, ...]:
+    """The hooks of a leaf: those for its gradient, and those for afterwards."""
+    return tuple(variable._hooks or ()), tuple(variable._post_hooks or ())
+
+
 class Program:
     """The function `run(given)` of a tape, which returns the step's outputs.
 
@@ -46,6 +63,7 @@ class Program:
         outputs: Sequence[Value],
         guards: Sequence[tuple[Callable[[], Any], Any]],
         empty: Sequence[tuple[Any, str]],
+        leaves: Iterable[Leaf],
         is_variable: Sequence[bool],
         lasting: set[int],
     ) -> None:
@@ -60,7 +78,7 @@ class Program:
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
-        lines += self._leaves()
+        lines += [self._differs(leaf) for leaf in leaves]
         code = [f"if {line}:\n        return None" for line in lines]
         code += self._slots()
         for i, variable in enumerate(is_variable):
@@ -71,20 +89,15 @@ class Program:
         exec(compile(self.source, "<compiled step>", "exec"), self.scope)
         self.run: Callable[[Sequence[Any]], list[Any] | None] = self.scope["run"]
 
-    def _leaves(self) -> Iterator[str]:
-        """What a backward does depends on which Variables require gradients, and on hooks."""
-        variables = {id(root.content[0]): root.content[0] for root in self.tape.slots}
-        for variable in variables.values():
-            if isinstance(variable, Argument):  # the signature tells
-                continue
-            name = self._variable(variable)
-            if not variable._requires_grad:
-                yield f"{name}._requires_grad"
-            elif variable._hooks or variable._post_hooks:
-                hooks = f"({name}._hooks, {name}._post_hooks)"
-                yield f"{hooks} != {self._name((variable._hooks, variable._post_hooks))}"
-            else:
-                yield f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
+    def _differs(self, leaf: Leaf) -> str:
+        """Source for whether a backward would be another one than that of the recording."""
+        name = self._variable(leaf.variable)
+        if not leaf.requires_grad:
+            return f"{name}._requires_grad"
+        if any(leaf.hooks):
+            hooks = f"{self._name(hooks_of)}({name}) != {self._name(leaf.hooks)}"
+            return f"not {name}._requires_grad or {hooks}"
+        return f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
 
     # Names -------------------------------------------------------------------------------------
 
