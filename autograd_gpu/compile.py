@@ -351,10 +351,11 @@ def compile(function: Callable[P, R]) -> Compiled[P, R]:
     to call; other shapes, dtypes and other arguments of any kind are recorded anew.  What the
     function returns is the caller's own.
 
-    Python code runs while it is recorded only: what it prints, appends or counts happens then, and
-    numbers that it reads from elsewhere are constants, so pass what changes as an argument.  Where
-    it looks at the values of arrays (`if loss > 3`, `loss.item()`) or does anything else that can't
-    be replayed, the function runs eagerly, and `.reason` says why.
+    Python code runs while it is recorded only: what it prints is printed then.  What it refers to
+    by name is looked at in every call, and other numbers there are recorded anew, so pass what
+    changes often as an array.  Where it counts, looks at the values of arrays (`if loss > 3`,
+    `loss.item()`) or does anything else that can't be replayed, it runs eagerly, and `.reason`
+    says why.
 
     >>> w = Variable([1.0, 2.0], requires_grad=True)
     >>> optimizer = optim.SGD([w], lr=0.1)

@@ -6,7 +6,7 @@ is limited by memory only.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from sys import getrefcount
 from typing import Any
@@ -22,10 +22,18 @@ from autograd_gpu.accumulation import (
     take_over,
 )
 from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, explain_resources
-from autograd_gpu.graph import AccumulateGrad, Carrier, Edges, Gradient, Node, gradient_edge
-from autograd_gpu.hooks import check_gradient, find_nan, recorded_at, run_hooks, run_prehooks
+from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node
+from autograd_gpu.hooks import find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
-from autograd_gpu.placement import Follower, backend_beside
+from autograd_gpu.placement import Follower
+from autograd_gpu.roots import (
+    given_gradients,
+    require_used,
+    root_node,
+    seed_for,
+    target_of,
+    variables,
+)
 from autograd_gpu.safety import keep_zeros, safe
 from autograd_gpu.variable import Variable
 
@@ -61,7 +69,7 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
     >>> x.grad
     array([ 3., 30.], dtype=float32)
     """
-    node = root.grad_fn or _root_node(root)
+    node = root.grad_fn or root_node(root)
     value = root.value
     if (
         grad.__class__ is not value.__class__
@@ -69,7 +77,7 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
         or grad.dtype is not value.dtype
         or SEVERAL_DEVICES
     ):
-        grad = _seed(root, grad, False)
+        grad = seed_for(root, grad, False)
     counts = _count_all(node)
     _run([node], [grad], {}, counts, _NOTHING, {}, retain_graph, False)
 
@@ -107,20 +115,20 @@ def gradients(
     >>> dy.item(), gradients(dy, x).item()
     (12.0, 12.0)
     """
-    outs = _variables(outputs, "outputs")
-    ins = _variables(inputs, "inputs")
-    given = _grad_outputs(grad_outputs, outputs, len(outs))
-    roots = [_root_node(x) for x in outs]
-    targets = [_target(x, i) for i, x in enumerate(ins)]
+    outs = variables(outputs, "outputs")
+    ins = variables(inputs, "inputs")
+    given = given_gradients(grad_outputs, outputs, len(outs))
+    roots = [root_node(x) for x in outs]
+    targets = [target_of(x, i) for i, x in enumerate(ins)]
     slots: dict[Node, Gradient] = {}
     for node, root, one in zip(roots, outs, given, strict=True):
-        seed = _seed(root, one, create_graph)
+        seed = seed_for(root, one, create_graph)
         slots[node] = added(slots[node], seed) if node in slots else seed
         del seed
     captured: dict[Node, Gradient] = dict.fromkeys(targets)
     counts, masked = _count_paths(list(slots), captured)
     if not allow_unused:  # before anything runs and is released
-        _require_used(targets, counts)
+        require_used(targets, counts)
     slots = {node: seed for node, seed in slots.items() if node in counts}
     retain = create_graph if retain_graph is None else retain_graph
     ready = [node for node in slots if not counts[node]]
@@ -128,7 +136,7 @@ def gradients(
     with enable_grad() if create_graph else nullcontext():
         _run(ready, seeds, slots, counts, masked, captured, retain, create_graph)
     if not allow_unused:
-        _require_used(targets, [node for node, g in captured.items() if g is not None])
+        require_used(targets, [node for node, g in captured.items() if g is not None])
     results = [take_over(captured, node) for node in targets]
     return results[0] if isinstance(inputs, Variable) else results
 
@@ -336,87 +344,3 @@ def _run(
         commit(leaves, finished, follow)
     if results:
         keep(results, follow)
-
-
-# Arguments ------------------------------------------------------------------------------------
-
-
-def _root_node(root: Any) -> Node:
-    if isinstance(root, Variable):
-        node = root.grad_fn or gradient_edge(root)
-    else:
-        raise TypeError(f"expected a Variable to differentiate, got {type(root).__name__}")
-    if node is None:
-        raise RuntimeError(
-            "this Variable does not require a gradient: no input of its ops does, or it was "
-            "computed under no_grad or detached; set requires_grad=True on a leaf before computing"
-        )
-    return node
-
-
-def _seed(root: Variable, grad: Any, create_graph: bool) -> Gradient:
-    value = root.value
-    if grad is None:
-        if value.size != 1 or value.dtype.kind == "c":
-            raise RuntimeError(
-                f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
-                f"given; only a real scalar has the default 1"
-            )
-        seed = backend_beside(value).xp.ones_like(value)
-        return Variable(seed) if create_graph else seed
-    if isinstance(grad, (int, float, complex)) and not hasattr(grad, "dtype"):
-        seed = backend_beside(value).xp.full_like(value, grad)
-        if value.size != 1:
-            raise ValueError(f"backward: grad is a number, the root has shape {value.shape}")
-        return Variable(seed) if create_graph else seed
-    if isinstance(grad, (list, tuple)):
-        grad = backend_beside(value).asarray(grad, value.dtype)
-    like = root if create_graph else value
-    return check_gradient(grad, value.shape, value.dtype, "the caller (grad=)", like=like)
-
-
-def _target(x: Variable, i: int) -> Node:
-    node = x.grad_fn or gradient_edge(x)
-    if node is None:
-        raise RuntimeError(f"gradients: input {i} does not require a gradient")
-    if node.__class__ is Carrier and not node.edges:
-        raise RuntimeError(
-            f"gradients: no graph leads to input {i}, as jvp keeps none of the function that it "
-            f"runs; use grad or vjp there, which open a graph of their own"
-        )
-    return node
-
-
-def _variables(x: Any, what: str) -> list[Variable]:
-    if not isinstance(x, (Variable, Iterable)):
-        raise TypeError(f"gradients: {what} are Variables, not {type(x).__name__}")
-    items = [x] if isinstance(x, Variable) else list(x)
-    for i, item in enumerate(items):
-        if not isinstance(item, Variable):
-            raise TypeError(f"gradients: {what}[{i}] is {type(item).__name__}, not a Variable")
-    if not items:
-        raise ValueError(f"gradients: {what} is empty")
-    return items
-
-
-def _grad_outputs(given: Any, outputs: Any, n: int) -> list[Any]:
-    if given is None:
-        return [None] * n
-    if isinstance(outputs, Variable) and not isinstance(given, (list, tuple)):
-        return [given]
-    if not hasattr(given, "__len__"):
-        raise TypeError(
-            f"gradients: grad_outputs is a sequence, as outputs is, not {type(given).__name__}"
-        )
-    if len(given) != n:
-        raise ValueError(f"gradients: {len(given)} grad_outputs were given for {n} outputs")
-    return list(given)
-
-
-def _require_used(targets: Sequence[Node | None], used: Container[Node | None]) -> None:
-    for i, node in enumerate(targets):
-        if node not in used:
-            raise RuntimeError(
-                f"gradients: the outputs do not depend on input {i}; "
-                f"pass allow_unused=True to get None for it"
-            )

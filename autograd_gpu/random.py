@@ -83,9 +83,7 @@ def _not_replayed() -> None:
     """Numbers that are drawn on the host would be constants of a recorded step."""
     watcher = recorder.get()
     if watcher is not None:
-        watcher.refuse(
-            "it draws random numbers on the host; pass them as arguments"
-        )
+        watcher.refuse("it draws random numbers on the host; pass them as arguments")
 
 
 _default: list[Generator] = []

@@ -81,13 +81,13 @@ class Recorder(Protocol):
         """`undo()` takes back a change on the host, should the recording not be completed."""
         ...
 
-    one_by_one: bool
-    """Whether an optimiser changes one parameter at a time, by `update`; otherwise it does as ever,
-    and the backend's `steps` asks for their `numbers`."""
+    by_update: bool
+    """Whether an optimiser changes the parameters of a group by `update`; otherwise it does as
+    ever, and the backend's `steps` asks for their `numbers`."""
 
-    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
-        """`change(variable, *args)`: an optimiser's update of the Variable by its gradient, or of
-        something else by the Variable.
+    def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
+        """`change(variables, *args)`: an optimiser's update of Variables by their gradients, or of
+        something else by them; of one Variable or of a list.
 
         It is called in every replay too, or what it does on the host is: step counts go on and
         learning rates are read.

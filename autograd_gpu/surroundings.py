@@ -61,8 +61,8 @@ class Surroundings:
         self._lengths: list[tuple[str, Any, int]] = []
         self._seen: set[int] = set()
         used = self._follow(function)
-        for i, x in enumerate(args if used is not None else ()):
-            if hasattr(x, "__dict__"):
+        for i, x in enumerate(args):
+            if used is not None and hasattr(x, "__dict__"):
                 self._look_into(x, f"argument {i}", used.attributes, 0)
 
     def changed(self) -> str | None:
@@ -80,7 +80,7 @@ class Surroundings:
         return None
 
     def _is_same(self) -> bool:
-        """Whether everything is the same object, which is told fast; False also for an equal one."""
+        """Whether everything is the very same object, which is told fast."""
         try:
             for cell, found in self._cells:
                 if cell.cell_contents is not found:

@@ -31,7 +31,7 @@ class GraphRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 1
-    one_by_one = False
+    by_update = False
 
     def __init__(self) -> None:
         self._slots: dict[tuple[int, str], Slot | None] = {}
@@ -136,8 +136,8 @@ class GraphRecorder:
     def on_failure(self, undo: Callable[[], None]) -> None:
         self._undo.append(undo)
 
-    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
-        change(variable, *args)
+    def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
+        change(variables, *args)
 
     def depends(self, read: Callable[[], Any]) -> None:
         self._depends.append((read, read()))

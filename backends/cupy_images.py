@@ -100,13 +100,14 @@ _KERNELS = {
     ),
     # columns of half types come in float32, so that they are added up as they are
     "fold": (
-        "raw C columns",
+        "raw S columns",
         "T pixel",
         f"""
+        typedef typename Wide<S, sizeof(S) == 2>::type C;
         {_PIXEL}
         C sum = C(0);
         {_EACH_WINDOW}
-            sum += C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]);
+            sum = C(sum + C(columns[((((ptrdiff_t)image * kh + i) * kw + j) * oh + y) * ow + x]));
         }}}}
         pixel = T(sum);
         """,

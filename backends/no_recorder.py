@@ -13,7 +13,7 @@ class NoRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 1
-    one_by_one = False
+    by_update = False
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -38,8 +38,8 @@ class NoRecorder:
     def on_failure(self, undo: Callable[[], None]) -> None:
         pass
 
-    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
-        change(variable, *args)
+    def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
+        change(variables, *args)
 
     def depends(self, read: Callable[[], Any]) -> None:
         pass

@@ -23,6 +23,9 @@ Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16
 """Scores worked on at a time."""
 
+TILE = 64
+"""Queries that are looked at together where each sees only the keys before it."""
+
 SMALL = 1 << 12
 """Scores below which it is not worth asking whether they need a shift."""
 
@@ -33,14 +36,16 @@ SAFE = 20.0
 class _Layout:
     """Operands with a batch each, as [heads, rows, columns]."""
 
-    def __init__(self, *operands: Array, scores: Sequence[Array | None]) -> None:
-        q, k, v = operands
-        batches = {x.shape[:-2] for x in (*operands, *scores) if x is not None}
+    def __init__(
+        self, q: Array, k: Array, v: Array, scores: Sequence[Array | None], is_causal: bool
+    ) -> None:
+        batches = {x.shape[:-2] for x in (q, k, v, *scores) if x is not None}
         self.batch = batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches)
         self.heads = prod(self.batch)
         self.length, self.keys = q.shape[-2], k.shape[-2]
         self.dtype = np.dtype(np.float32) if q.dtype.itemsize == 2 else q.dtype
-        size = self.length * self.keys
+        self.tiles = self._tiles(is_causal)
+        size = max([rows.stop - rows.start for rows, _ in self.tiles]) * self.keys
         self.step = max(1, BLOCK // max(1, size))
         # the products of BLAS use its own threads from some size on
         self.is_shared = size * max(q.shape[-1], v.shape[-1]) <= SINGLE
@@ -50,6 +55,17 @@ class _Layout:
         if x.shape[:-2] != self.batch:
             x = np.broadcast_to(x, (*self.batch, *x.shape[-2:]))
         return x.reshape(self.heads, *x.shape[-2:]).astype(self.dtype, copy=False)
+
+    def _tiles(self, is_causal: bool) -> list[tuple[slice, int]]:
+        """Parts of the queries, the last ones first, and how many keys they see at most."""
+        if not is_causal or self.length < 2 * TILE:
+            return [(slice(0, self.length), self.keys)]
+        starts = range(0, self.length, TILE)
+        ends = [min(start + TILE, self.length) for start in starts]
+        return [
+            (slice(start, end), min(end, self.keys))
+            for start, end in zip(reversed(starts), reversed(ends), strict=True)
+        ]
 
     def for_blocks(self, work: Callable[[slice], object]) -> None:
         """`work` for slices of the heads, on several threads where BLAS uses but one."""
@@ -85,10 +101,10 @@ def attended(
     """
     if not _knows(q, k, v, bias):
         return NotImplemented
-    layout = _Layout(q, k, v, scores=(bias, mask, keep))
+    layout = _Layout(q, k, v, (bias, mask, keep), is_causal)
     dtype, width = layout.dtype, v.shape[-1]
     added = _added(layout, bias, mask, is_causal)
-    may_be_empty = bias is not None or mask is not None
+    may_be_empty = bias is not None or mask is not None or not layout.keys
     scaled = np.multiply(layout.flat(q), scale)
     fk, fv = layout.flat(k), layout.flat(v)
     fkeep = None if keep is None else layout.flat(keep)
@@ -98,23 +114,29 @@ def attended(
     ones = np.ones(layout.keys, dtype)
     rate = 1 / (1 - p)
 
+    tiles = layout.tiles
+
     def block(s: slice) -> None:
-        e, inv = exps[s], inverse[s]
-        np.matmul(scaled[s], fk[s].mT, e)
-        if added is not None:
-            np.add(e, added if added.ndim <= 2 else added[s], e)
-        if bias is not None or e.size < SMALL or not _bound(scaled[s], fk[s]) <= SAFE:
-            top = np.maximum.reduce(e, -1, None, None, True)
+        for rows, n in tiles:
+            tile = (s, rows, slice(0, n))
+            e, inv, keys = exps[tile], inverse[s, rows], fk[s, :n]
+            queries, out = scaled[s, rows], y[s, rows]
+            np.matmul(queries, keys.mT, e)
+            if added is not None:
+                extra = added if added.ndim <= 2 else added[s]
+                np.add(e, extra if len(tiles) == 1 else extra[..., rows, :n], e)
+            if bias is not None or e.size < SMALL or not _bound(queries, keys) <= SAFE:
+                top = np.maximum.reduce(e, -1, None, None, True, -np.inf)
+                if may_be_empty:
+                    top[top == -np.inf] = 0
+                np.subtract(e, top, e)
+            np.exp(e, e)
+            np.vecdot(e, ones[:n], inv[..., 0])
             if may_be_empty:
-                top[top == -np.inf] = 0
-            np.subtract(e, top, e)
-        np.exp(e, e)
-        np.vecdot(e, ones, inv[..., 0])
-        if may_be_empty:
-            inv[inv == 0] = 1
-        np.divide(rate, inv, inv)
-        np.matmul(_dropped(e, fkeep, s), fv[s], y[s])
-        np.multiply(y[s], inv, y[s])
+                inv[inv == 0] = 1
+            np.divide(rate, inv, inv)
+            np.matmul(_dropped(e, fkeep, tile), fv[s, :n], out)
+            np.multiply(out, inv, out)
 
     layout.for_blocks(block)
     shape = (*layout.batch, layout.length, width)
@@ -144,44 +166,53 @@ def attention_gradients(
     if not _knows(q, k, v, bias):
         return NotImplemented
     exps, inverse, scaled, fk, fv = kept
-    layout = _Layout(q, k, v, scores=(bias, mask, keep))
+    layout = _Layout(q, k, v, (bias, mask, keep), is_causal)
     dtype = layout.dtype
     fg, fy = layout.flat(g), layout.flat(y)
     fkeep = None if keep is None else layout.flat(keep)
-    grads = [
-        np.empty(shape, dtype) if is_needed else None
-        for shape, is_needed in zip(
-            (scaled.shape, fk.shape, fv.shape, exps.shape), needs, strict=True
-        )
-    ]
-    grad_q, grad_k, grad_v, grad_bias = grads
+    tiles = layout.tiles
+    # where the first tile does not see all keys, or not all scores are looked at
+    empty = np.empty if tiles[0][1] == layout.keys else np.zeros
+    empties = (np.empty, empty, empty, np.empty if len(tiles) == 1 else np.zeros)
+    shapes = (scaled.shape, fk.shape, fv.shape, exps.shape)
+    grad_q, grad_k, grad_v, grad_bias = (
+        make(shape, dtype) if is_needed else None
+        for make, shape, is_needed in zip(empties, shapes, needs, strict=True)
+    )
 
     def block(s: slice) -> None:
-        e = exps[s]
-        # g / t, and for dropout divided by 1 - p too
-        gs = np.multiply(fg[s], inverse[s], scratch("gradient", fg[s].shape, dtype))
-        if grad_v is not None:
-            np.matmul(_dropped(e, fkeep, s).mT, gs, grad_v[s])
-        if grad_q is None and grad_k is None and grad_bias is None:
-            return
-        d = scratch("scores", e.shape, dtype) if grad_bias is None else grad_bias[s]
-        np.matmul(gs, fv[s].mT, d)
-        if fkeep is not None:
-            np.multiply(d, fkeep[s], d)
-        # what a row of d adds up to, weighted by its shares, is the product of g and y
-        along = np.vecdot(fy[s], gs)[..., None]
-        if p:
-            along *= 1 - p
-        np.subtract(d, along, d)
-        np.multiply(d, e, d)
-        if grad_q is not None:
-            np.matmul(d, fk[s], grad_q[s])
-            np.multiply(grad_q[s], scale, grad_q[s])
-        if grad_k is not None:
-            np.matmul(d.mT, scaled[s], grad_k[s])
+        for rows, n in tiles:
+            tile = (s, rows, slice(0, n))
+            is_first = rows is tiles[0][0]
+            e = exps[tile]
+            # g / t, and for dropout divided by 1 - p too
+            gs = np.multiply(fg[s, rows], inverse[s, rows])
+            if grad_v is not None:
+                _add_product(_dropped(e, fkeep, tile).mT, gs, grad_v[s, :n], is_first)
+            if grad_q is None and grad_k is None and grad_bias is None:
+                continue
+            d = scratch("scores", e.shape, dtype) if grad_bias is None else grad_bias[tile]
+            np.matmul(gs, fv[s, :n].mT, d)
+            if fkeep is not None:
+                np.multiply(d, fkeep[tile], d)
+            # what a row of d adds up to, weighted by its shares, is the product of g and y
+            along = np.vecdot(fy[s, rows], gs)[..., None]
+            if p:
+                along *= 1 - p
+            np.subtract(d, along, d)
+            np.multiply(d, e, d)
+            if grad_q is not None:
+                out = grad_q[s, rows]
+                np.matmul(d, fk[s, :n], out)
+                np.multiply(out, scale, out)
+            if grad_k is not None:
+                _add_product(d.mT, scaled[s, rows], grad_k[s, :n], is_first)
 
     layout.for_blocks(block)
-    return [None if x is None else x.reshape(*layout.batch, *x.shape[-2:]) for x in grads]
+    return [
+        None if x is None else x.reshape(*layout.batch, *x.shape[-2:])
+        for x in (grad_q, grad_k, grad_v, grad_bias)
+    ]
 
 
 def _bound(q: Array, k: Array) -> Any:
@@ -211,7 +242,15 @@ def _added(
     return added if added is None or added.ndim <= 2 else layout.flat(added)
 
 
-def _dropped(e: Array, keep: Array | None, s: slice) -> Array:
+def _add_product(a: Array, b: Array, out: Array, is_first: bool) -> None:
+    """Write the product of `a` and `b` to `out`, or add it."""
+    if is_first:
+        np.matmul(a, b, out)
+    else:
+        np.add(out, np.matmul(a, b, scratch("product", out.shape, out.dtype)), out)
+
+
+def _dropped(e: Array, keep: Array | None, tile: tuple[slice, ...]) -> Array:
     if keep is None:
         return e
-    return np.multiply(e, keep[s], scratch("dropped", e.shape, e.dtype))
+    return np.multiply(e, keep[tile], scratch("dropped", e.shape, e.dtype))

@@ -13,7 +13,14 @@ import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
 from autograd_gpu.backends.numpy_copies import Copies
-from autograd_gpu.backends.numpy_memory import array_at, lay_out, size_of
+from autograd_gpu.backends.numpy_memory import (
+    POOLED,
+    Kept,
+    array_at,
+    is_in_c_order,
+    lay_out,
+    size_of,
+)
 from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_values import OUT, Argument, HostNumber, Into, Step, Value
 
@@ -72,7 +79,8 @@ class Program:
         copies = Copies(self.facts)
         self.dropped = copies.dropped | self.facts.folded
         self.memory, self.places = lay_out(self.facts, copies)
-        self.scope: dict[str, Any] = {"getrefcount": getrefcount}
+        self.scope: dict[str, Any] = {"getrefcount": getrefcount, "pooled": POOLED}
+        self.kept = set(map(id, self._gradients()))
         self.names: dict[Any, str] = {}
         self.linked: list[Value] = []
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
@@ -88,6 +96,14 @@ class Program:
         self.source = "\n    ".join(["def run(given):", *code])
         exec(compile(self.source, "<compiled step>", "exec"), self.scope)
         self.run: Callable[[Sequence[Any]], list[Any] | None] = self.scope["run"]
+
+    def _gradients(self) -> Iterator[Value]:
+        """Large results that become gradients: mostly they are forgotten before the next ones."""
+        for step in self.tape.steps:
+            if step.how == "set" and step.args[1] == "grad" and isinstance(step.args[2], Value):
+                value = step.args[2]
+                if value.root is value and size_of(value) >= LARGE and is_in_c_order(value):
+                    yield value
 
     def _differs(self, leaf: Leaf) -> str:
         """Source for whether a backward would be another one than that of the recording."""
@@ -171,7 +187,8 @@ class Program:
             if id(root) in self.facts.written:  # an eager step would write into a copy
                 alone = _ALONE if self._is_static(root) else _ALONE + 1
                 yield (
-                    f"if getrefcount({place}) != {alone} or {place}.base is not None:\n"
+                    f"if getrefcount({place}) - (id({place}) in pooled) != {alone} "
+                    f"or {place}.base is not None:\n"
                     f"        return None"
                 )
         self.fixed = [root for _, root in fixed]
@@ -222,6 +239,9 @@ class Program:
         if how == "into":
             if self._is_static(step.result):
                 return self._into(step)
+            if id(step.result) in self.kept:
+                take = self._name(Kept(step.result).take)
+                return f"{self._value(step.result)} = {take}()\n    {self._into(step)}"
             how = "made"
         if how in ("view", "made"):
             return self._bound(step)
@@ -247,6 +267,8 @@ class Program:
     def _into(self, step: Step) -> str:
         assert isinstance(step.into, Into)
         function, args, kwargs = step.into
+        if function is np.matmul and not kwargs and is_plain_product(*args[:2]):
+            function = np.dot
         if isinstance(function, np.ufunc):
             count = function.nin
             parts = self._operands(function, args[:count])
@@ -298,7 +320,10 @@ class Program:
 
     def _bound(self, step: Step) -> str:
         """A call, and names for what it returns."""
-        call = self._call(step.function, step.args, step.kwargs)
+        function = step.function
+        if function in (np.matmul, operator.matmul) and is_plain_product(*step.args):
+            function = np.dot
+        call = self._call(function, step.args, step.kwargs)
         result = step.result
         if isinstance(result, Value):
             return f"{self._value(result)} = {call}"
@@ -345,6 +370,21 @@ class Program:
                 place = self.places[id(value.root)] + value.offset
                 self.scope[self.names[id(value)]] = array_at(place, value, None)
         return True
+
+
+def is_plain_product(a: Any, b: Any) -> bool:
+    """Whether `np.dot` and `np.matmul` hand two matrices to the same function of BLAS, which the
+    first does in half the time."""
+    if not isinstance(a, Value) or not isinstance(b, Value) or a.root is b.root:
+        return False
+    return a.dtype == b.dtype and a.dtype.char in "fd" and all(_is_matrix(x) for x in (a, b))
+
+
+def _is_matrix(x: Value) -> bool:
+    if len(x.shape) != 2 or min(x.shape) < 2:  # products with vectors take other ways
+        return False
+    (m, n), width = x.shape, x.dtype.itemsize
+    return x.strides in ((n * width, width), (width, m * width))
 
 
 def _is_literal(x: Any) -> bool:

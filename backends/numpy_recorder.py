@@ -30,7 +30,7 @@ class NumpyRecorder:
     """See `autograd_gpu.recorder.Recorder` for what the members mean."""
 
     recordings = 2
-    one_by_one = True
+    by_update = True
 
     def __init__(self) -> None:
         self.tape = Tape()
@@ -197,17 +197,25 @@ class NumpyRecorder:
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return self.tape.numbers(read)
 
-    def update(self, change: Callable[..., None], variable: Any, *args: Any) -> None:
+    def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
+        several = variables if isinstance(variables, (list, tuple)) else [variables]
+        seen = [x for x in several if (id(x), "value") in self._seen]
+        old = [ref(x.value) for x in seen if isinstance(x.value, Traced)]
         token = recorder.set(None)
         try:
-            variable.value, variable.grad = variable.value, variable.grad  # without stand-ins
-            change(variable, *args)
+            for x in several:
+                x.value, x.grad = x.value, x.grad  # without stand-ins
+            if any(value() is not None for value in old):
+                # an eager step would change a copy
+                self.tape.refuse("it holds the old value of a parameter that an optimiser changes")
+            change(variables, *args)
         finally:
             recorder.reset(token)
         self.tape.written()
-        self._seen |= {(id(variable), "value"), (id(variable), "grad")}
-        self._touched[id(variable)] = variable
-        self.tape.add(Step("update", None, (change, self._subject(variable), args), {}))
+        for x in several:
+            self._seen |= {(id(x), "value"), (id(x), "grad")}
+            self._touched[id(x)] = x
+        self.tape.add(Step("update", None, (change, self._subject(variables), args), {}))
 
     def depends(self, read: Callable[[], Any]) -> None:
         self.guards.append((read, read()))

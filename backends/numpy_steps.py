@@ -47,7 +47,6 @@ def sgd_step(
     `buffer` is None where there is no momentum; on the `first` step it takes the gradient
     undamped.  Half types are computed in float32.
     """
-
     if buffer is None and not weight_decay and is_small(param, grad):
         np.subtract(param, np.multiply(grad, lr), param)
         return

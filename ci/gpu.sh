@@ -120,7 +120,7 @@ step parity 150 env AUTOGRAD_GPU_FULL=1 "${pytest[@]}" "${workers[@]}" \
 step repetitions 60 env AUTOGRAD_GPU_REPETITIONS="$repetitions" "${pytest[@]}" \
     tests/test_repetitions.py
 step capture 60 "$python" ${small:+-m cupy_on_cpu} ci/check_capture.py
-step "captured steps" 90 "${pytest[@]}" tests/test_compile_on_cupy.py
+step "captured steps" 90 "${pytest[@]}" tests/captured
 step benchmarks 240 "$python" ${small:+-m cupy_on_cpu} benchmarks/gpu.py \
     --out "$out" --seconds 200 "${small[@]}"
 step digits 60 "$python" ${small:+-m cupy_on_cpu} examples/train_digits.py --backend cupy \

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from compiled_steps import MODELS, OPTIMISERS, bits, labels, mlp, numbers
 
 import autograd_gpu as ag
 from autograd_gpu import nn, optim
+from autograd_gpu.backends.numpy_memory import POOLED
 from autograd_gpu.nn import functional as F
 
 STEPS = 24
@@ -258,6 +260,17 @@ def test_an_update_of_raw_arrays_by_hand():
     assert training.run.replays == STEPS - 3
 
 
+def test_an_old_value_that_is_used_after_the_update():
+    class Old(Training):
+        def step(self, x, target):
+            before = self.model[0].weight.value
+            loss, _ = super().step(x, target)
+            return loss, self.model[0].weight.value - before
+
+    training = both(lambda compiled: Old("mlp", "SGD", compiled), calls=8)
+    assert "old value" in training.run.reason
+
+
 def test_a_moving_average_of_the_parameters():
     class Averaging(Training):
         def __init__(self, *args):
@@ -355,6 +368,62 @@ def test_gradients_are_the_arrays_that_the_step_returned():
         for one, other in pairwise(results)
         for a, b in zip(one, other, strict=True)
     )
+
+
+class Wide(Training):
+    """With gradients so large that their memory is used again."""
+
+    def __init__(self, compiled):
+        super().__init__("mlp", "SGD", compiled)
+        self.model = nn.Sequential(nn.Linear(5, 256), nn.Linear(256, 256))
+        self.optimiser = optim.SGD(self.model.parameters(), lr=0.01)
+
+
+def test_memory_of_large_gradients_is_used_again_once_nobody_has_it():
+    training = Wide(True)
+    weight = training.model[1].weight
+    places, held = [], []
+    for i in range(12):
+        training.run(*training.data(i))
+        places.append(weight.grad.ctypes.data)
+        if i in (6, 7):
+            held.append((weight.grad[1:], weight.grad.copy()[1:]))
+    assert places[3] == places[4] == places[5] == places[6] != places[7] != places[8]
+    assert places[8] == places[11]
+    for view, copy in held:
+        np.testing.assert_array_equal(view, copy)
+
+
+def test_large_gradients_accumulate_after_a_step_that_made_them():
+    class Accumulating(Wide):
+        def step(self, x, target):
+            loss, _ = self.loss(x, target)
+            loss.backward()
+            return loss
+
+    def make(compiled):
+        training = Accumulating(compiled)
+        run = training.run
+        count = iter(range(STEPS))
+
+        def cycle(*args):
+            loss = run(*args)
+            if next(count) % 3 == 2:
+                training.optimiser.step()
+                training.optimiser.zero_grad()
+            return loss
+
+        training.run, training.compiled = cycle, run
+        return training
+
+    before = set(POOLED)
+    training = both(make)
+    assert training.compiled.replays > 8
+    assert training.compiled.reason is None
+    training.compiled.reset()
+    del training
+    gc.collect()
+    assert before >= POOLED
 
 
 def test_a_frozen_parameter_and_a_hook_that_come_later():

@@ -22,7 +22,9 @@ ROOT_HALF = math.sqrt(0.5)
 
 def gamma_density(xp: Namespace, a: Any, x: Any) -> Any:
     # xlogy: at 0 the density is 1 for the shape 1, where (a - 1) * log(x) would be NaN
-    return xp.exp(call(xp, xlogy, a - 1, x) - x - call(xp, lgamma, a))
+    end = x == math.inf
+    x = xp.where(end, 1, x)
+    return xp.where(end, 0, xp.exp(call(xp, xlogy, a - 1, x) - x - call(xp, lgamma, a)))
 
 
 @elementwise(x=lambda xp, g, a, x: g * gamma_density(xp, a, x))

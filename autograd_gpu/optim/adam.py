@@ -48,9 +48,10 @@ class Adam(Optimizer):
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         for t in targets:
-            begun(t.state, "m", t.x)
-            begun(t.state, "v", t.x)
-            t.state.setdefault("step", 0)
+            if "step" not in t.state:
+                begun(t.state, "m", t.x)
+                begun(t.state, "v", t.x)
+                t.state["step"] = 0
         if group["amsgrad"]:
             self.each_alone(self._amsgrad, targets, group)
             return

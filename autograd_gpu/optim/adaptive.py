@@ -55,11 +55,11 @@ class RMSprop(Optimizer):
             raise ValueError(f"RMSprop: momentum={group['momentum']} is negative")
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
-        buffer = "buffer" if group["momentum"] else None
-        average = "average" if group["centered"] else None
+        buffer = "buffer" if group["momentum"] else ""
+        average = "average" if group["centered"] else ""
         for t in targets:
             for name in ("square", buffer, average):
-                if name is not None:
+                if name:
                     begun(t.state, name, t.x)
 
         def options(states: Sequence[State]) -> dict[str, Any]:

@@ -32,7 +32,7 @@ class _Average:
         To be called after every step for an EMA, after every one of the last epochs for SWA.
         """
         watcher = recorder.get()
-        if watcher is not None and watcher.one_by_one:
+        if watcher is not None and watcher.by_update:
             watcher.update(self._advance, self.params[0])
         else:
             self._advance(self.params[0])
@@ -137,7 +137,7 @@ class SWA(_Average):
     def _advance(self, first: Variable) -> None:
         count = self.count
         watcher = recorder.get()
-        if watcher is not None and not watcher.one_by_one:
+        if watcher is not None and not watcher.by_update:
             watcher.depends(lambda: self.count)
         self._move(lambda: count / (count + 1))
         self.count += 1

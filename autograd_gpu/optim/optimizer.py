@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.optim.state import State, check_state, copied_state, like, refuse_to_begin
 from autograd_gpu.placement import backend_beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
@@ -121,35 +121,42 @@ class Optimizer:
         if watcher is not None:
             watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
-            if watcher is not None and watcher.one_by_one:
-                for x in group["params"]:
-                    watcher.update(self._advance, x, group)
+            if watcher is not None and watcher.by_update:
+                watcher.update(self._advance_all, group["params"], group)
             else:
                 self._advance_all(group["params"], group)
         return result
 
-    def _advance(self, x: Variable, group: Group) -> None:
-        """Change one parameter, if it has a gradient."""
-        self._advance_all([x], group)
-
     def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
-        targets = []
+        targets, maximize = [], group.get("maximize")
         for x in params:
             grad = x.grad
-            if grad is not None:
+            if grad is None:
+                continue
+            value = x.value
+            if (
+                grad.__class__ is not value.__class__
+                or grad.dtype is not value.dtype
+                or grad.shape != value.shape
+            ):
                 self.check_grad(x, grad)
-                require_together(type(self).__name__, x.value, grad)
-                if group.get("maximize"):
-                    with near(grad):  # of a 0-d array NumPy makes a scalar
-                        grad = backend_of(grad).asarray(-grad)
-                targets.append((x, grad, self.state.setdefault(x, {})))
+            if SEVERAL_DEVICES:
+                require_together(type(self).__name__, value, grad)
+            if maximize:
+                with near(grad):  # of a 0-d array NumPy makes a scalar
+                    grad = backend_of(grad).asarray(-grad)
+            state = self.state.get(x)
+            if state is None:
+                state = self.state[x] = {}
+            half = value.dtype.itemsize == 2
+            targets.append(self._copy_of(x, grad, state) if half else Target(x, grad, state))
+            del value  # who holds an array decides whether it is written in place
         if targets:
-            self._change([self._target(*t) for t in targets], group)
+            self._change(targets, group)
 
-    def _target(self, x: Variable, grad: Array, state: State) -> Target:
-        if x.value.dtype.itemsize != 2:
-            return Target(x, grad, state)
+    def _copy_of(self, x: Variable, grad: Array, state: State) -> Target:
+        """What is changed in place of a parameter of a half type: its copy in float32."""
         if "master" not in state:
             refuse_to_begin("float32 copy")
             with near(x.value):
@@ -159,7 +166,7 @@ class Optimizer:
 
     def _change(self, targets: Sequence[Target], group: Group) -> None:
         watcher = recorder.get()
-        if watcher is not None and not watcher.one_by_one:
+        if watcher is not None and not watcher.by_update:
             watcher.depends(lambda: self._loads)
             # these decide what is computed; all other options are numbers of the step
             switches = ("momentum", "centered", "amsgrad", "maximize")
@@ -201,7 +208,7 @@ class Optimizer:
     ) -> None:
         """Call `update(x, grad, state, group)` for each of `targets`."""
         watcher = recorder.get()
-        if watcher is not None and not watcher.one_by_one:
+        if watcher is not None and not watcher.by_update:
             # its numbers would be those of the recorded step for ever
             raise NotReplayable(f"{type(self).__name__} has no kernel that counts its steps")
         for t in targets:
@@ -214,21 +221,24 @@ class Optimizer:
         self,
         name: str,
         targets: Sequence[Target],
-        states: Sequence[str | None],
+        states: Sequence[str],
         options: Callable[[Sequence[State]], Mapping[str, Any]],
         by: Callable[[State], Any] = lambda state: None,
     ) -> None:
         """The backend's `{name}_step` for all of `targets`, with what their states have under the
-        names `states`; `options` are asked for once for all whose states are the same `by`."""
+        names `states`, None for others; `options` are asked for once for all whose states are the
+        same `by`."""
         alike: dict[Any, list[Target]] = {}
         for t in targets:
-            alike.setdefault((place_of(t.grad), by(t.state)), []).append(t)
+            place = place_of(t.grad) if SEVERAL_DEVICES else type(t.grad)
+            alike.setdefault((place, by(t.state)), []).append(t)
         for some in alike.values():
+            halves = any(t.half is not None for t in some)
             backend_beside(some[0].grad).steps(
                 name,
-                [(t.x.writable(), t.grad, *[key and t.state[key] for key in states]) for t in some],
+                [(t.x.writable(), t.grad, *map(t.state.get, states)) for t in some],
                 partial(options, [t.state for t in some]),
-                [None if t.half is None else t.half.writable() for t in some],
+                [None if t.half is None else t.half.writable() for t in some] if halves else None,
             )
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:

@@ -152,8 +152,8 @@ class CosineAnnealingLR(Schedule):
 def on_the_host(schedule: Any, advance: Callable[[], None]) -> None:
     """`advance()`, a step of a schedule or of several: it is called in every replay of a step."""
     watcher = recorder.get()
-    if watcher is not None and watcher.one_by_one:
-        watcher.update(lambda x: advance(), next(schedule.optimizer.parameters()))
+    if watcher is not None and watcher.by_update:
+        watcher.update(lambda none: advance(), ())
         return
     not_replayed(f"{type(schedule).__name__}.step changes numbers of the host")
     advance()

@@ -72,7 +72,7 @@ class SGD(Optimizer):
                 "first": id(states[0]) in first,
             }
 
-        buffer = "momentum_buffer" if momentum else None
+        buffer = "momentum_buffer" if momentum else ""
         self.steps("sgd", targets, (buffer,), options, by=lambda state: id(state) in first)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:

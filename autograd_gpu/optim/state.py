@@ -23,7 +23,7 @@ def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
 def refuse_to_begin(name: str) -> None:
     """Refuse to record what each replay would begin anew."""
     watcher = recorder.get()
-    if watcher is not None and not watcher.one_by_one:
+    if watcher is not None and not watcher.by_update:
         raise NotReplayable(f"the optimiser begins the {name} of a parameter")
 
 

@@ -44,6 +44,7 @@ CASES = {
     "numbers": {"bias": normal(3, 4, 5)},
     "numbers and a mask": {"bias": normal(4, 5), "mask": random_mask(2, 3, 4, 5)},
     "large scores": {"scale": 300.0, "is_causal": True},
+    "numbers and causal": {"bias": normal(3, 4, 5), "is_causal": True},
     "dropout": {"p": 0.3, "seed": 7, "offset": 2, "is_causal": True},
     "dropout and a mask": {"p": 0.5, "mask": random_mask(4, 5)},
 }
@@ -57,10 +58,22 @@ def call(case, arrays):
     return ops.attention([*arrays, *extra], **statics)
 
 
-@pytest.fixture(params=[0, 1 << 12], autouse=True)
-def small(request, monkeypatch):
-    """Scores both shifted and left as they are."""
-    monkeypatch.setattr(numpy_attention, "SMALL", request.param)
+@pytest.fixture(params=[(0, 64), (0, 1), (1 << 12, 2)], autouse=True, ids=str)
+def forms(request, monkeypatch):
+    """Scores both shifted and left as they are, all at once and a few queries at a time."""
+    monkeypatch.setattr(numpy_attention, "SMALL", request.param[0])
+    monkeypatch.setattr(numpy_attention, "TILE", request.param[1])
+
+
+@pytest.mark.parametrize(("length", "keys"), [(6, 4), (4, 7), (5, 5)])
+def test_causal_lengths(length, keys):
+    arrays = operands(length=length, keys=keys)
+    seen = np.tril(np.ones((length, keys), bool))
+    y = F.scaled_dot_product_attention(*arrays, is_causal=True)
+    np.testing.assert_allclose(y.numpy(), by_definition(*arrays, seen, 3**-0.5), rtol=1e-10)
+    assert ag.grad_check(
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True), arrays, fast=True
+    )
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -98,9 +111,13 @@ def test_derivatives(name):
         assert ag.grad_check(lambda *xs: call(case, xs), arrays, order=2, fast=True)
         return
     arrays.append(case.pop("bias"))
-    extra = [case["mask"]] if "mask" in case else []
+    extra = [case.pop("mask")] if "mask" in case else []
+    statics = {"scale": 0.7, **case}
     assert ag.grad_check(
-        lambda *xs: ops.attention([*xs, *extra], 0.7, has_bias=True), arrays, order=2, fast=True
+        lambda *xs: ops.attention([*xs, *extra], has_bias=True, **statics),
+        arrays,
+        order=2,
+        fast=True,
     )
 
 
@@ -176,7 +193,7 @@ def test_dropout_draws_anew_and_repeats_from_a_seed():
 
 @pytest.mark.parametrize("name", CASES)
 def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
-    monkeypatch.setattr(numpy_attention, "BLOCK", 40)
+    monkeypatch.setattr(numpy_attention, "BLOCK", 1)
     before, found = ag.get_num_threads(), []
     parts = []
     share = threads.share
@@ -190,7 +207,7 @@ def test_any_number_of_threads_gives_the_same_bits(name, monkeypatch):
             found.append([y.numpy(), *(x.grad for x in variables)])
     finally:
         ag.set_num_threads(before)
-    assert parts == [3] * 4
+    assert parts == [6] * 4  # a head each
     for one, three in zip(*found, strict=True):
         np.testing.assert_array_equal(one, three)
 
@@ -205,3 +222,14 @@ def test_not_a_number_stays_in_its_row():
 
 def test_shape_of_the_scores():
     assert scores_shape((2, 1, 4, 3), (3, 5, 3)) == (2, 3, 4, 5)
+
+
+@pytest.mark.parametrize("shapes", [(0, 5), (3, 0), (0, 0)])
+@pytest.mark.parametrize("is_causal", [False, True])
+def test_nothing_to_look_for_or_at(shapes, is_causal):
+    length, keys = shapes
+    variables = [ag.Variable(x, True) for x in operands(length=length, keys=keys)]
+    y = F.scaled_dot_product_attention(*variables, is_causal=is_causal)
+    np.testing.assert_array_equal(y.numpy(), np.zeros((2, 3, length, 2)))
+    ag.sum(y).backward()
+    assert all(not v.grad.any() for v in variables)

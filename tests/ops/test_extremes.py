@@ -60,6 +60,7 @@ UNARY = [
     (lambda x: ag.gelu(x, "tanh"), [1e160, -1e160, 300], [1, 0, 1]),
     (ag.silu, [-800.0, -1e300, 1e300], [0, 0, 1]),
     (ag.mish, [-800.0, -1e300, 1e300], [0, 0, 1]),
+    (lambda x: special.gammainc(2.0, x), [0.0, 1e300, INF], [0, 0, 0]),
     (lambda t: special.stdtr(3.0, t), [INF, -INF, 1e200], [0, 0, 0]),
     (lambda t: special.stdtr(INF, t), [0.0, 1], [0.3989422804014327, 0.24197072451914337]),
 ]  # fmt: skip
