@@ -71,7 +71,9 @@ class Compiled(Generic[P, R]):
             program = self._programs[call.key] = _Program()
         self.reason = program.reason
         for replay, returned in program.ready:
-            if returned.around is not None and returned.around.changed() is not None:
+            moved = returned.around.changed() if returned.around is not None else None
+            if moved is not None:
+                program.moved = moved
                 continue
             outputs = replay(call.given)
             if outputs is not None:
@@ -147,6 +149,8 @@ class _Program:
         self.ready: list[tuple[Replay, _Returned]] = []
         self.reason: str | None = None
         self.missed = 0
+        self.moved: str | None = None
+        """What has kept a recording from being replayed, by its name."""
         self._candidate: tuple[Replay, _Returned] | None = None
         self._agreed = 0
 
@@ -168,7 +172,9 @@ class _Program:
             del self.ready[TRIES:]
             self._candidate, self._agreed = None, 0
         if self.missed > TRIES:
-            self.reason = differs or f"{TRIES} recordings in a row fitted no later call"
+            self.reason = differs or f"{TRIES} recordings in a row fitted no later call" + (
+                f": {self.moved} was not what it had been" if self.moved else ""
+            )
             self.ready.clear()
         return self.reason
 
@@ -280,6 +286,8 @@ class _Returned:
         elif self._seen is None or id(x) in self._seen.new:
             place = self._place(x.value)
             return lambda outputs, given: make_result(outputs[place])
+        elif id(x) in self._seen.elsewhere:
+            self.reason = "it returns a Variable that another thread has made"
         return lambda outputs, given: x
 
     def difference(self, earlier: _Returned) -> str | None:

@@ -127,6 +127,16 @@ def test_an_equal_number_is_the_same():
     assert step.replays == 7
 
 
+def test_what_changes_before_each_call_is_named():
+    history = []
+
+    def make():
+        return lambda x: (ag.Variable(x) * min(len(history), 1)).detach(), history, list
+
+    step = compare(make, 24, lambda i, history: history.append(i))
+    assert "history was not what it had been" in step.reason
+
+
 def counts():
     count = 0
 
