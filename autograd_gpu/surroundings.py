@@ -59,7 +59,7 @@ class Surroundings:
         self._weak: list[Place] = []
         self._generators: list[tuple[str, Any, Any]] = []
         self._lengths: list[tuple[str, Any, int]] = []
-        self._seen: set[int] = set()
+        self._seen: set[tuple[int, Any]] = set()
         used = self._follow(function)
         for i, x in enumerate(args):
             if used is not None and hasattr(x, "__dict__"):
@@ -105,19 +105,22 @@ class Surroundings:
     # Finding it -------------------------------------------------------------------------------
 
     def _follow(self, function: Any) -> _Used | None:
+        given: list[tuple[str, Any]] = []
         while isinstance(function, functools.partial):
-            for i, x in enumerate(function.args):
-                self._look_into(x, f"argument {i}", frozenset(), 1)
-            for key, x in function.keywords.items():
-                self._look_into(x, key, frozenset(), 1)
+            given += [(f"argument {i}", x) for i, x in enumerate(function.args)]
+            given += function.keywords.items()
             function = function.func
+        if not hasattr(function, "__code__") and not isinstance(function, type):
+            function = function.__call__  # of an object, which is then `self`
         owner = getattr(function, "__self__", None)
         function = getattr(function, "__func__", function)
         code = getattr(function, "__code__", None)
-        if code is None or id(code) in self._seen:
+        if code is None or (id(function), id(owner)) in self._seen:
             return None
-        self._seen.add(id(code))
+        self._seen.add((id(function), id(owner)))
         used = _used(code)
+        for name, x in given:
+            self._look_into(x, name, used.attributes, 0)
         if owner is not None:
             self._look_into(owner, "self", used.attributes, 0)
         cells = zip(code.co_freevars, function.__closure__ or (), strict=True)
@@ -149,7 +152,7 @@ class Surroundings:
         self._look_into(found, name, attributes, depth)
 
     def _look_into(self, x: Any, name: str, attributes: frozenset[Any], depth: int) -> None:
-        if type(x) in BACKENDS or id(x) in self._seen or isinstance(x, type) or depth == _DEPTH:
+        if type(x) in BACKENDS or isinstance(x, type) or depth == _DEPTH:
             return
         if _state_of(x) is not None:
             self._generators.append((name, x, _state_of(x)))
@@ -164,10 +167,17 @@ class Surroundings:
             for key in x.keys() & attributes:
                 self._add(f"{name}[{key!r}]", x, key, x[key], attributes, depth + 1)
         elif hasattr(x, "__dict__") and not _is_foreign(x):
-            self._seen.add(id(x))
+            if (id(x), attributes) in self._seen:
+                return
+            self._seen.add((id(x), attributes))
             for key in x.__dict__.keys() & attributes:
                 found = x.__dict__[key]
                 self._add(f"{name}.{key}", x.__dict__, key, found, attributes, depth + 1)
+            for key in attributes:
+                method = getattr(type(x), key, None) if isinstance(key, str) else None
+                method = method.fget if isinstance(method, property) else method
+                if isinstance(method, types.FunctionType) and not _is_foreign(method):
+                    self._follow(types.MethodType(method, x))
 
 
 class _Used(NamedTuple):

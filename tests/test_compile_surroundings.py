@@ -1,5 +1,6 @@
 """compile: what a step reads from elsewhere, and what it changes there."""
 
+import functools
 import random
 
 import numpy as np
@@ -42,6 +43,16 @@ class Options:
 
     def __init__(self):
         self.rate, self.inner = 1.0, None
+
+    @property
+    def doubled(self):
+        return self.rate * 2
+
+    def scaled(self, x):
+        return (ag.Variable(x) * self.rate).detach()
+
+    def __call__(self, x):
+        return self.scaled(x)
 
 
 def scaled_by_global(x):
@@ -96,8 +107,55 @@ def by_array():
     return lambda x: (ag.Variable(x) * options.rate).detach(), change
 
 
+def by_method():
+    options = Options()
+    return lambda x: options.scaled(x), lambda value: setattr(options, "rate", value)
+
+
+def by_property():
+    options = Options()
+    change = lambda value: setattr(options, "rate", value)  # noqa: E731
+    return lambda x: (ag.Variable(x) * options.doubled).detach(), change
+
+
+def by_object():
+    options = Options()
+    return options, lambda value: setattr(options, "rate", value)
+
+
+def by_partial():
+    options = Options()
+    step = functools.partial(Options.scaled, options)
+    return step, lambda value: setattr(options, "rate", value)
+
+
+def by_alike():
+    """Two closures of the same code."""
+
+    def scaling(box):
+        return lambda x: x * box[0]
+
+    boxes = [1.0], [1.0]
+    first, second = map(scaling, boxes)
+    change = lambda value: boxes[1].__setitem__(0, value)  # noqa: E731
+    return lambda x: second(first(ag.Variable(x))).detach(), change
+
+
 @pytest.mark.parametrize(
-    "make", [by_closure, by_global, by_attribute, by_entry, by_element, by_array]
+    "make",
+    [
+        by_closure,
+        by_global,
+        by_attribute,
+        by_entry,
+        by_element,
+        by_array,
+        by_method,
+        by_property,
+        by_object,
+        by_partial,
+        by_alike,
+    ],
 )
 def test_what_is_bound_to_a_name(make):
     def between(i, change):
