@@ -47,7 +47,14 @@ def sgd_step(
     `buffer` is None where there is no momentum; on the `first` step it takes the gradient
     undamped.  Half types are computed in float32.
     """
-    if buffer is None and not weight_decay and is_small(param, grad):
+    dtype = param.dtype
+    if (  # `is_small`, spelled out: these two calls take no longer than that one
+        buffer is None
+        and not weight_decay
+        and param.size <= SMALL
+        and grad.dtype is dtype
+        and dtype in _PLAIN
+    ):
         np.subtract(param, np.multiply(grad, lr), param)
         return
 

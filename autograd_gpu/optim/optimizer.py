@@ -150,12 +150,12 @@ class Optimizer:
             if state is None:
                 state = self.state[x] = {}
             half = value.dtype.itemsize == 2
-            targets.append(self._copy_of(x, grad, state) if half else Target(x, grad, state))
             del value  # who holds an array decides whether it is written in place
+            targets.append(self._half_target(x, grad, state) if half else Target(x, grad, state))
         if targets:
             self._change(targets, group)
 
-    def _copy_of(self, x: Variable, grad: Array, state: State) -> Target:
+    def _half_target(self, x: Variable, grad: Array, state: State) -> Target:
         """What is changed in place of a parameter of a half type: its copy in float32."""
         if "master" not in state:
             refuse_to_begin("float32 copy")

@@ -9,6 +9,7 @@ import numpy as np
 import autograd_gpu as ag
 from autograd_gpu.engine import gradients
 from autograd_gpu.primitive import PRIMITIVES
+from samples import SAMPLES
 from samples.sample import Sample
 
 FLOATS = {
@@ -32,6 +33,15 @@ NUMPY_ONLY = (
 
 # Their kernels use complex numbers in a way, or names, that g++ has not.
 NOT_EMULATED = ("ellipj", "lambertw", "loggamma")
+
+
+def in_depth(config: Any, name: str, sample: Sample, backend: Any) -> bool:
+    """Whether a sample is taken through all that there is to test.  On CuPy, where each dtype and
+    each derivative compiles kernels of its own, only the first of an op is, unless --full is given.
+    """
+    if backend.name != "cupy" or config.getoption("--full"):
+        return True
+    return sample is next(s for s in SAMPLES[name] if differentiable(name, s))
 
 
 def on_gpu(backend: Any) -> bool:
