@@ -151,6 +151,9 @@ class Tape:
         token = recorder.set(None if whole else recorder.get())
         try:
             result = function(*real_args, **real_kwargs)
+        except Exception:  # what comes of it depends on values
+            self.refuse(f"{_name(function)} raises an error that it goes on from")
+            raise
         finally:
             recorder.reset(token)
         if writes:
