@@ -132,7 +132,7 @@ def index_add(x: Any, index: Any, values: Any, /, axis: int = 0, *, alpha: compl
     values = beside(x, values)
     if alpha != 1:
         values = values * alpha
-    where_ = along(axis, normal_index(x, index))
+    where_ = along(axis, normal_index(x, index, "index_add"))
     return variable(x + scatter_add(values, where_, x.shape))
 
 

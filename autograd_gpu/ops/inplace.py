@@ -82,7 +82,7 @@ def setitem(x: Variable, index: Any, value: Any) -> None:
     >>> x
     Variable(array([1., 0., 0.], dtype=float32))
     """
-    index = normal_index(x, index)
+    index = normal_index(x, index, "setitem")
     edges = edges_of((x, value))
     if edges is not None and x.value.dtype.kind in f"{DIFFERENTIABLE}V":
         _check_leaf(x, "x[index] = v")
