@@ -18,6 +18,7 @@ from autograd_gpu.precision import casting, own_casts
 from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
 from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
+from autograd_gpu.surroundings import Surroundings
 from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
 
@@ -70,6 +71,10 @@ class Compiled(Generic[P, R]):
             program = self._programs[call.key] = _Program()
         self.reason = program.reason
         for replay, returned in program.ready:
+            moved = returned.around.changed() if returned.around is not None else None
+            if moved is not None:
+                program.moved = moved
+                continue
             outputs = replay(call.given)
             if outputs is not None:
                 self.replays += 1
@@ -94,6 +99,7 @@ class Compiled(Generic[P, R]):
         watcher = program.watcher or call.backend.recorder()
         program.watcher = None
         returned: list[_Returned] = []
+        around = Surroundings(function, (*call.args, *call.kwargs.values()))
 
         def run(given: Sequence[Any]) -> list[Any]:
             args, kwargs = call.filled(given)
@@ -107,7 +113,13 @@ class Compiled(Generic[P, R]):
         except NotReplayable as error:
             self.reason = program.reason = str(error)
             return function(*call.args, **call.kwargs)
-        returned[0].kept = arrays_of(function)
+        changed = around.changed() or around.drawn()
+        if changed is not None:
+            returned[0].reason = (
+                f"it changes {changed}, which is outside of it; a replay would not: return the "
+                f"new value, or do it elsewhere"
+            )
+        returned[0].around, returned[0].kept = around, arrays_of(function)
         self.reason = program.add(replay, returned[0], watcher.recordings)
         result: R = returned[0].rebuilt(outputs, call.given)
         return result
@@ -137,6 +149,8 @@ class _Program:
         self.ready: list[tuple[Replay, _Returned]] = []
         self.reason: str | None = None
         self.missed = 0
+        self.moved: str | None = None
+        """What has kept a recording from being replayed, by its name."""
         self._candidate: tuple[Replay, _Returned] | None = None
         self._agreed = 0
 
@@ -158,7 +172,9 @@ class _Program:
             del self.ready[TRIES:]
             self._candidate, self._agreed = None, 0
         if self.missed > TRIES:
-            self.reason = differs or f"{TRIES} recordings in a row fitted no later call"
+            self.reason = differs or f"{TRIES} recordings in a row fitted no later call" + (
+                f": {self.moved} was not what it had been" if self.moved else ""
+            )
             self.ready.clear()
         return self.reason
 
@@ -226,6 +242,7 @@ class _Returned:
 
     def __init__(self, result: Any, given: Sequence[Any], seen: Seen | None) -> None:
         self.arrays: list[Any] = []
+        self.around: Surroundings | None = None
         self.kept: list[Any] = []
         """What the recording may refer to by address only."""
         self.reason = seen.reason() if seen is not None else None
@@ -269,6 +286,8 @@ class _Returned:
         elif self._seen is None or id(x) in self._seen.new:
             place = self._place(x.value)
             return lambda outputs, given: make_result(outputs[place])
+        elif id(x) in self._seen.elsewhere:
+            self.reason = "it returns a Variable that another thread has made"
         return lambda outputs, given: x
 
     def difference(self, earlier: _Returned) -> str | None:
@@ -340,10 +359,11 @@ def compile(function: Callable[P, R]) -> Compiled[P, R]:
     to call; other shapes, dtypes and other arguments of any kind are recorded anew.  What the
     function returns is the caller's own.
 
-    Python code runs while it is recorded only: what it prints, appends or counts happens then, and
-    numbers that it reads from elsewhere are constants, so pass what changes as an argument.  Where
-    it looks at the values of arrays (`if loss > 3`, `loss.item()`) or does anything else that can't
-    be replayed, the function runs eagerly, and `.reason` says why.
+    Python code runs while it is recorded only: what it prints is printed then.  What it refers to
+    by name is looked at in every call, and other numbers there are recorded anew, so pass what
+    changes often as an array.  Where it counts, looks at the values of arrays (`if loss > 3`,
+    `loss.item()`) or does anything else that can't be replayed, it runs eagerly, and `.reason`
+    says why.
 
     >>> w = Variable([1.0, 2.0], requires_grad=True)
     >>> optimizer = optim.SGD([w], lr=0.1)

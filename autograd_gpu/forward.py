@@ -28,6 +28,8 @@ from autograd_gpu.variable import Variable
 
 _keeping: ContextVar[bool] = ContextVar("autograd_gpu.keeping", default=False)
 
+_wanted: ContextVar[frozenset[Node | None]] = ContextVar("autograd_gpu.wanted", default=frozenset())
+
 
 def _is_cut(node: Node | None) -> bool:
     """Whether no graph is beneath: nothing, or a value of a run with tangents."""
@@ -94,7 +96,9 @@ class Level:
                     levels.reset(token)
                 if carrier is not None:
                     carrier.tangents[level.key] = t
-                if looked_up:
+                if isinstance(node, Carrier):  # an argument of a run within these
+                    node.tangents[level.key] = t
+                elif looked_up:
                     level.known[node] = t
         return node if carrier is None else carrier
 
@@ -113,6 +117,22 @@ def announce(node: Node) -> None:
     """Tell the runs that are going on of a Node that `make_result` did not see, and that stays."""
     for level in levels.get()[-1:]:
         level.stand_in(node)
+
+
+@contextmanager
+def connected_to(edges: Sequence[Node | None]) -> Iterator[None]:
+    """Within it gradients that the user's code takes stay connected with these Nodes: for a
+    recorded backward that calls it, whatever the Nodes lead to."""
+    token = _wanted.set(_wanted.get().union(edges))
+    try:
+        yield
+    finally:
+        _wanted.reset(token)
+
+
+def is_wanted(node: Node) -> bool:
+    """Whether a backward that is being recorded has to lead to `node`."""
+    return node in _wanted.get()
 
 
 def is_carried(node: Node) -> bool:

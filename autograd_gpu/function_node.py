@@ -10,6 +10,7 @@ from autograd_gpu.backend import (
     BACKENDS,
 )
 from autograd_gpu.batching import each
+from autograd_gpu.forward import connected_to
 from autograd_gpu.function_state import is_differentiable_array
 from autograd_gpu.graph import (
     Edges,
@@ -74,7 +75,8 @@ class UserNode(FunctionNode):
 
     def backward_recorded(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
         g = self._filled(g)
-        grads = self._counted(self._connected_function(edges).backward(g))
+        with connected_to(edges):
+            grads = self._counted(self._connected_function(edges).backward(g))
         flowing = tuple(g) if self.several else (g,)
         results: list[Gradient] = []
         for i, (grad, edge) in enumerate(zip(grads, edges, strict=True)):
@@ -87,8 +89,7 @@ class UserNode(FunctionNode):
         return tuple(results)
 
     def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
-        function = self._function()
-        if type(function).jvp is Function.jvp:
+        if not self._function()._has_jvp():
             return NotImplemented
         return each(self._jvp, tangents)
 
@@ -97,9 +98,10 @@ class UserNode(FunctionNode):
             return self._checked_tangents(self._function().jvp(*tangents), tangents)
 
     def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
-        if type(self._function()).jvp is Function.jvp:
+        if not self._function()._has_jvp():
             return NotImplemented
-        returned = self._connected_function(self.edges).jvp(*tangents)
+        with connected_to(self.edges):
+            returned = self._connected_function(self.edges).jvp(*tangents)
         results = self._checked_tangents(returned, tangents)
         if not self.several:
             returned, results = (returned,), (results,)

@@ -18,7 +18,9 @@ from autograd_gpu.graph import (
     Edges,
     FunctionNode,
     Gradient,
+    alias,
     edges_of,
+    gradient_edge,
     make_result,
     make_results,
     reconnected,
@@ -215,7 +217,10 @@ class _Call:
                     if not need:
                         continue
                     # under create_graph the results have to depend on the arrays that were given
-                    if not (again and arrays[i].requires_grad):
+                    edge = gradient_edge(arrays[i]) if again else None
+                    if edge is not None:
+                        arrays[i] = alias(arrays[i].value, edge)
+                    else:
                         arrays[i] = make_result(arrays[i].value)
                         arrays[i].requires_grad = True
                     inputs.append(arrays[i])

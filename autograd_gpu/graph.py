@@ -236,6 +236,31 @@ class Select(FunctionNode):
     tangent_recorded = tangent
 
 
+class Alias(FunctionNode):
+    """The identity: a node of its own for a value that has one already."""
+
+    __slots__ = ()
+
+    label = "alias"
+    keeps_graph = True
+
+    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
+        return (g,)
+
+    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
+        return tangents[0]
+
+    backward_recorded = backward
+    tangent_recorded = tangent
+
+
+def alias(value: Array, edge: Node) -> Variable:
+    """`value` as the result of an identity whose gradient goes to `edge`."""
+    node = Alias()
+    node.edges = (edge,)
+    return make_result(value, node)
+
+
 class Carrier(FunctionNode):
     """Stands for a value that has tangents, in `autograd_gpu.forward`: the identity along its edge,
     or without one the end of the graph."""

@@ -42,6 +42,8 @@ def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:
         )
     if copy is False and dtype is not None and self.dtype != dtype:
         raise ValueError(f"a copy is needed to get {dtype} from {self.dtype}")
+    if hasattr(self.value, "untraced"):  # it stands for an array of a step that is recorded
+        return self.value.__array__(dtype, copy)
     value = backend.asarray(self.value, dtype)
     return copied(value) if copy and value is self.value else value
 

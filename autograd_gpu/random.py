@@ -36,14 +36,17 @@ class Generator:
 
     def uniform(self, shape: tuple[int, ...], low: float = 0.0, high: float = 1.0) -> Any:
         """A float64 NumPy array, uniform in [low, high)."""
+        _not_replayed()
         return self._host.uniform(low, high, shape)
 
     def normal(self, shape: tuple[int, ...], mean: float = 0.0, std: float = 1.0) -> Any:
         """A float64 NumPy array from the normal distribution."""
+        _not_replayed()
         return self._host.normal(mean, std, shape)
 
     def permutation(self, n: int) -> Any:
         """The numbers 0 to n - 1 in random order, a NumPy array."""
+        _not_replayed()
         return self._host.permutation(n)
 
     def next_key(self) -> tuple[int, int]:
@@ -74,6 +77,13 @@ class Generator:
         self.manual_seed(state["seed"])
         self._offset = state["offset"]
         self._host.bit_generator.state = state["host"]
+
+
+def _not_replayed() -> None:
+    """Numbers that are drawn on the host would be constants of a recorded step."""
+    watcher = recorder.get()
+    if watcher is not None:
+        watcher.refuse("it draws random numbers on the host; pass them as arguments")
 
 
 _default: list[Generator] = []

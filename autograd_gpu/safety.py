@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextvars import ContextVar
 from typing import Any
 
-from autograd_gpu.backend import NAMESPACES
+from autograd_gpu.backend import NAMESPACES, backend_of
 from autograd_gpu.graph import Gradient, Node
 from autograd_gpu.modes import watched_guard
 from autograd_gpu.variable import Variable
@@ -58,6 +58,8 @@ def _kept(grad: Gradient, silent: Any) -> Gradient:
     if grad is None:
         return None
     raw = _raw(grad)
+    if raw.__class__ not in NAMESPACES:  # NumPy's scalars, which come of 0-d arrays
+        grad = raw = backend_of(raw).xp.asarray(raw)
     raw_xp = NAMESPACES[raw.__class__]
     if not isinstance(silent, raw.__class__):  # a transfer to another backend
         return grad

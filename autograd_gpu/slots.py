@@ -27,6 +27,8 @@ class Seen:
 
     new: set[int] = field(default_factory=set)
     """The ids of those that it made.  An older one, which was there all the time, has another."""
+    elsewhere: set[int] = field(default_factory=set)
+    """The ids of those that other threads have made meanwhile."""
     changed: list[Variable] = field(default_factory=list)
     """Older ones that it set the value of."""
 
@@ -64,6 +66,8 @@ def _property(name: str, seen: Seen) -> property:
         watcher = recorder.get()
         if watcher is None:  # another thread, to which arrays are what they always are
             return getattr(array, "untraced", array)
+        if id(variable) in seen.elsewhere:
+            watcher.refuse("it reads a Variable that another thread has made meanwhile")
         given = watcher.reads(variable, name, array)
         if given is not array:
             store(variable, given)
@@ -74,10 +78,14 @@ def _property(name: str, seen: Seen) -> property:
         if watcher is not None:
             if name == "value" and not _is_set(variable):
                 seen.new.add(id(variable))
+                seen.elsewhere.discard(id(variable))
             is_new = id(variable) in seen.new
             if name == "value" and not is_new:
                 seen.changed.append(variable)
             watcher.writes(variable, name, array, is_new)
+        elif name == "value" and not _is_set(variable):
+            seen.elsewhere.add(id(variable))
+            seen.new.discard(id(variable))
         store(variable, array)
 
     return property(read, write)

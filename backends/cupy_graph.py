@@ -145,6 +145,9 @@ class GraphRecorder:
     def depends(self, read: Callable[[], Any]) -> None:
         self._depends.append((read, read()))
 
+    def refuse(self, reason: str) -> None:
+        raise NotReplayable(reason)  # nothing has been executed
+
 
 class Captured:
     """A capture; `graph` is what it gave."""

@@ -95,7 +95,7 @@ class Comparison:
             if not same:
                 raise Differs(f"{self.place} reads another Variable from call to call")
         elif a.kind == "array":
-            if a.pointer == b.pointer or self._is_held(b):
+            if a.pointer == b.pointer:
                 self.lasting.add(id(b))
             elif not _is_equal_array(
                 self.earlier.before.get(id(a.content)), self.later.before.get(id(b.content))
@@ -104,6 +104,8 @@ class Comparison:
                     f"{self.place} gets an array of shape {b.shape} that NumPy has made with other "
                     f"numbers in each call; make it of the function's arguments, or pass it as one"
                 )
+            elif self._is_held(b):
+                self.lasting.add(id(b))
 
     def _is_held(self, x: Value) -> bool:
         """Whether anything but the recording keeps an array, and might change it."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from sys import getrefcount
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import ref
 
 import numpy as np
@@ -40,6 +40,23 @@ _IN_PLACE = {
 }
 
 
+class Leaf(NamedTuple):
+    """A Variable from outside, and what a backward looks at, as it was when the step read it."""
+
+    variable: Any
+    requires_grad: bool
+    hooks: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, variable: Any) -> Leaf:
+        return cls(variable, variable._requires_grad, hooks_of(variable))
+
+
+def hooks_of(variable: Any) -> tuple[Any, ...]:
+    """The hooks of a leaf: those for its gradient, and those for afterwards."""
+    return tuple(variable._hooks or ()), tuple(variable._post_hooks or ())
+
+
 class Program:
     """The function `run(given)` of a tape, which returns the step's outputs.
 
@@ -53,6 +70,7 @@ class Program:
         outputs: Sequence[Value],
         guards: Sequence[tuple[Callable[[], Any], Any]],
         empty: Sequence[tuple[Any, str]],
+        leaves: Iterable[Leaf],
         is_variable: Sequence[bool],
         lasting: set[int],
     ) -> None:
@@ -68,12 +86,16 @@ class Program:
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
-        lines += self._leaves()
+        lines += [self._differs(leaf) for leaf in leaves]
         code = [f"if {line}:\n        return None" for line in lines]
         code += self._slots()
         for i, variable in enumerate(is_variable):
             code.append(f"i{i} = given[{i}]{'.value' if variable else ''}")
-        code += self._body()
+        harmless, rest = self._body()
+        if harmless:  # an error is left to an eager run, which raises it by its own name
+            code += ["try:", *[f"    {line}".replace("\n", "\n    ") for line in harmless]]
+            code.append("except Exception:\n        return None")
+        code += rest
         code.append(f"return [{', '.join(self._expression(y) for y in outputs)}]")
         self.source = "\n    ".join(["def run(given):", *code])
         exec(compile(self.source, "<compiled step>", "exec"), self.scope)
@@ -87,20 +109,15 @@ class Program:
                 if value.root is value and size_of(value) >= LARGE and is_in_c_order(value):
                     yield value
 
-    def _leaves(self) -> Iterator[str]:
-        """What a backward does depends on which Variables require gradients, and on hooks."""
-        variables = {id(root.content[0]): root.content[0] for root in self.tape.slots}
-        for variable in variables.values():
-            if isinstance(variable, Argument):  # the signature tells
-                continue
-            name = self._variable(variable)
-            if not variable._requires_grad:
-                yield f"{name}._requires_grad"
-            elif variable._hooks or variable._post_hooks:
-                hooks = f"({name}._hooks, {name}._post_hooks)"
-                yield f"{hooks} != {self._name((variable._hooks, variable._post_hooks))}"
-            else:
-                yield f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
+    def _differs(self, leaf: Leaf) -> str:
+        """Source for whether a backward would be another one than that of the recording."""
+        name = self._variable(leaf.variable)
+        if not leaf.requires_grad:
+            return f"{name}._requires_grad"
+        if any(leaf.hooks):
+            hooks = f"{self._name(hooks_of)}({name}) != {self._name(leaf.hooks)}"
+            return f"not {name}._requires_grad or {hooks}"
+        return f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
 
     # Names -------------------------------------------------------------------------------------
 
@@ -189,7 +206,19 @@ class Program:
             self.scope["link"] = self._link_slots
             yield f"if {' or '.join(tests)}:\n        if not link():\n            return None"
 
-    def _body(self) -> Iterator[str]:
+    def _body(self) -> tuple[list[str], list[str]]:
+        """The lines up to the first that anybody else could see the effect of, and the others."""
+        lines: list[str] = []
+        seen_from: int | None = None
+        read = {(id(root.content[0]), root.content[1]) for root in self.tape.slots}
+        for step, line in self._lines():
+            if seen_from is None and step is not None and _is_seen(step, read):
+                seen_from = len(lines)
+            lines.append(line)
+        return lines[:seen_from], lines[len(lines) if seen_from is None else seen_from :]
+
+    def _lines(self) -> Iterator[tuple[Step | None, str]]:
+        """Each line with the step that it is of."""
         facts = self.facts
         for key in facts.local:
             root = facts.roots[key]
@@ -197,7 +226,7 @@ class Program:
                 lasting = key in facts.lasting
                 content = root.content if lasting else self.tape.before[id(root.content)]
                 copied = "" if lasting else ".copy('K')"
-                yield f"{self._value(root)} = {self._name(content)}{copied}"
+                yield None, f"{self._value(root)} = {self._name(content)}{copied}"
         wanted: dict[int, list[Value]] = {}
         for key in facts.local & facts.life.keys():
             if facts.roots[key].kind == "empty":
@@ -208,16 +237,16 @@ class Program:
             if number in self.dropped:
                 continue
             for root in wanted.get(number, ()):
-                yield f"{self._value(root)} = {self._name(partial(like, root))}()"
+                yield None, f"{self._value(root)} = {self._name(partial(like, root))}()"
             line = self._line(step)
             if line is not None:
-                yield line
+                yield step, line
             for value in values_in(step.result):
                 key = id(value.root)
                 if key in facts.local and key not in handed and size_of(value) >= LARGE:
                     dying.setdefault(facts.life[key][1], []).append(self._value(value))
             if number in dying:
-                yield f"{' = '.join(dying.pop(number))} = None"
+                yield None, f"{' = '.join(dying.pop(number))} = None"
 
     def _line(self, step: Step) -> str | None:
         how = step.how
@@ -372,6 +401,20 @@ def _is_matrix(x: Value) -> bool:
         return False
     (m, n), width = x.shape, x.dtype.itemsize
     return x.strides in ((n * width, width), (width, m * width))
+
+
+def _is_seen(step: Step, read: set[tuple[int, str]]) -> bool:
+    """Whether a step does what an eager run that begins anew would not find undone.
+
+    `read` are the slots that the tape begins with.  To forget a gradient that it does not read is
+    no such thing.
+    """
+    if step.how == "set":
+        variable, slot, value = step.args
+        return slot != "grad" or value is not None or (id(variable), slot) in read
+    if step.how == "effect":
+        return any(root.kind in ("array", "given", "late", "slot") for root in step.writes)
+    return step.how in ("numbers", "update")
 
 
 def _is_literal(x: Any) -> bool:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import pickle
+import random
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from sys import getrefcount
@@ -14,10 +16,10 @@ import numpy as np
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
-from autograd_gpu.backends.numpy_program import Program
+from autograd_gpu.backends.numpy_program import Leaf, Program
 from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
-from autograd_gpu.backends.numpy_values import Argument, Step, Value
+from autograd_gpu.backends.numpy_values import Argument, Step, Value, is_same_subject
 from autograd_gpu.backends.traced import Traced
 from autograd_gpu.recorder import Replay, recorder
 
@@ -35,6 +37,8 @@ class NumpyRecorder:
         self.guards: list[tuple[Callable[[], Any], Any]] = []
         self.empty: list[tuple[Any, str]] = []
         """The slots that held nothing when they were read first."""
+        self.leaves: dict[int, Leaf] = {}
+        """What decided of the Variables from outside how a backward runs, by their ids."""
         self._given: dict[int, int] = {}
         self._seen: set[tuple[int, str]] = set()
         self._touched: dict[int, Any] = {}
@@ -58,6 +62,7 @@ class NumpyRecorder:
         stand_ins = []
         for i, x in enumerate(given):
             stand_ins.append(x if is_variable[i] else self.tape.root(x, "given", i))
+        drawn = _states()
         try:
             returned = run(stand_ins)
             self.tape.check()
@@ -73,6 +78,14 @@ class NumpyRecorder:
         returned.clear()
         y = None
         self._look_for_survivors()
+        if _states() != drawn:
+            self.refuse(
+                "it draws from the random numbers of NumPy or Python; pass them, or use ours"
+            )
+        if any(read() != found for read, found in self.guards):
+            self.refuse(
+                "it changes the training mode or another attribute of a module that it calls"
+            )
         for root in (root for step in self.tape.steps for root in step.writes):
             if root.kind == "given":
                 self.tape.refuse("it writes into an array that it is given")
@@ -152,6 +165,8 @@ class NumpyRecorder:
         self.tape.watch(held)
         if slot == "value" and key[0] in self._given:
             return self.tape.root(held, "given", self._given[key[0]])
+        if key[0] not in self._given:  # of arguments the signature tells
+            self.leaves.setdefault(key[0], Leaf.of(variable))
         first = self.tape.root(held, "slot", (self._subject(variable), slot))
         self.tape.slots.append(first.value)
         return first
@@ -166,12 +181,18 @@ class NumpyRecorder:
         value = array
         if isinstance(array, Traced):
             value = array.value
-            if value.kind in ("slot", "late") and value.content == (self._subject(variable), slot):
+            if value.kind in ("slot", "late") and self._holds(variable, slot, array):
                 return  # an in-place operator: x.value *= 2
         elif array is not None:
             value = self.tape.outside(array)
         self._seen.add(key)
         self.tape.add(Step("set", None, (self._subject(variable), slot, value), {}))
+
+    def _holds(self, variable: Any, slot: str, array: Traced) -> bool:
+        """Whether a slot that was read holds this stand-in."""
+        whose, of = array.value.content
+        is_its_own = of == slot and is_same_subject(whose, self._subject(variable))
+        return is_its_own and getattr(variable, slot) is array
 
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return self.tape.numbers(read)
@@ -225,6 +246,7 @@ class NumpyReplay:
                 self.outputs,
                 self.source.guards,
                 self.source.empty,
+                self.source.leaves.values(),
                 self.is_variable,
                 self.lasting,
             )
@@ -244,6 +266,11 @@ class NumpyReplay:
         )
         self.lasting = comparison.lasting
         return comparison.difference
+
+
+def _states() -> tuple[bytes, Any]:
+    """The states of the global generators of NumPy and of Python."""
+    return pickle.dumps(np.random.get_state(legacy=False)), random.getstate()  # noqa: NPY002
 
 
 def is_held(x: Traced) -> bool:

@@ -151,6 +151,9 @@ class Tape:
         token = recorder.set(None if whole else recorder.get())
         try:
             result = function(*real_args, **real_kwargs)
+        except Exception:  # what comes of it depends on values
+            self.refuse(f"{_name(function)} raises an error that it goes on from")
+            raise
         finally:
             recorder.reset(token)
         if writes:
@@ -218,7 +221,8 @@ class Tape:
             if hasattr(result, "_fields"):
                 return type(result)(*items)
             return tuple(items) if isinstance(result, tuple) else items
-        if result is not None:
+        # NotImplemented: a kernel that declines these dtypes, as it will at each replay
+        if result is not None and result is not NotImplemented:
             self.refuse(f"{_name(step.function)} returns a {type(result).__name__} to Python")
         return result
 

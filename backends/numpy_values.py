@@ -52,6 +52,11 @@ class Argument(NamedTuple):
     place: int
 
 
+def is_same_subject(a: Any, b: Any) -> bool:
+    """Whether both are one Variable, or stand for one; `==` would compare elements."""
+    return a is b or (type(a) is type(b) is Argument and a.place == b.place)
+
+
 class LiveInt(int):
     """An integer that a replay reads anew."""
 

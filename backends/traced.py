@@ -142,6 +142,20 @@ class Traced:
         )
         return np.array(self.array, dtype, copy=copy)
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self.tape.refuse(f"it pickles an array of shape {self.shape}")
+        return self.array.__reduce_ex__(protocol)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """What else arrays have (`data`, `ctypes`, `tofile`), which ends the recording."""
+            if name in Traced.__slots__ or name.startswith("__"):
+                raise AttributeError(name)
+            found = getattr(self.array, name)  # AttributeError, as of an array
+            self.tape.refuse(f"it uses .{name} of an array of shape {self.shape}")
+            return found
+
     # Indexing ---------------------------------------------------------------------------------
 
     def __len__(self) -> int:

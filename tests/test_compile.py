@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import pickle
 import threading
 import weakref
 from collections import namedtuple
@@ -11,6 +12,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from compiled_steps import bits, mlp, numbers
+from operands import leaf
 
 import autograd_gpu as ag
 from autograd_gpu import nn, optim
@@ -271,6 +273,30 @@ def test_what_looks_at_values_runs_eagerly(step, words):
     refused(step, words, [(x.copy(),) for x in X])
 
 
+def in_another_thread(x):
+    found = []
+    thread = threading.Thread(target=lambda: found.append((ag.Variable(x) * 2).sum()))
+    thread.start()
+    thread.join()
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    ("step", "words"),
+    [
+        (lambda x: np.array(ag.Variable(x)) * 2, "np.asarray"),
+        (lambda x: np.array(ag.Variable(x), "float64", copy=True), "np.asarray"),
+        (lambda x: pickle.loads(pickle.dumps((ag.Variable(x) * 2).value)), "pickles"),
+        (lambda x: bytes((ag.Variable(x) * 2).value.data).hex(), "uses .data"),
+        (in_another_thread, "another thread"),
+        (lambda x: (in_another_thread(X[0]) * x).detach(), "another thread"),
+    ],
+    ids=["array", "cast", "pickle", "memory", "thread", "thread within"],
+)
+def test_what_gets_at_arrays_in_other_ways_runs_eagerly(step, words):
+    refused(step, words)
+
+
 def test_an_argument_with_a_graph():
     refused(lambda x: x * 2, "x.detach()", [(ag.Variable(x, requires_grad=True) * 1,) for x in X])
 
@@ -281,13 +307,8 @@ def test_an_unhashable_argument_and_another_kind_of_array():
 
 
 def test_numbers_that_change_from_call_to_call():
-    count = [0]
-
-    def step(x):
-        count[0] += 1
-        return x * count[0]
-
-    compiled = ag.compile(step)
+    count = iter(range(1, 100))
+    compiled = ag.compile(lambda x: x * next(count))
     for i in range(12):
         np.testing.assert_array_equal(compiled(X[0]), X[0] * (i + 1))
     assert "gets" in compiled.reason
@@ -311,7 +332,7 @@ def test_numpys_random_numbers():
     for _ in range(12):
         expected = X[0] + same.standard_normal(5)
         np.testing.assert_array_equal(compiled(X[0]).value, expected)
-    assert "other numbers in each call" in compiled.reason
+    assert "it changes rng" in compiled.reason
 
 
 def test_arrays_that_only_numpy_changes():
@@ -444,9 +465,37 @@ def test_an_error_leaves_what_an_eager_one_leaves():
         states.append(found)
     assert states[0] == states[1]
     assert run.replays > 3
-    with pytest.raises(IndexError) as info:
+    replays = run.replays
+    with pytest.raises(IndexError, match=r"embedding\(.*7 is outside"):
         run(bad)
+    assert run.replays == replays
+
+
+def test_an_error_after_the_first_effect_is_raised_in_the_replay():
+    w = leaf([1.0, 2.0])
+
+    @ag.compile
+    def step(tokens):
+        (w * w).sum().backward()
+        return F.embedding(tokens, w.detach().reshape((2, 1)))
+
+    for _ in range(5):
+        step(np.array([0, 1]))
+    with pytest.raises(IndexError, match="2 is outside") as info:
+        step(np.array([0, 2]))
     assert "replay" in info.value.__notes__[0]
+    np.testing.assert_array_equal(w.grad, [12.0, 24.0])
+
+
+def test_an_error_that_the_step_goes_on_from():
+    def step(x):
+        try:
+            return ag.linalg.cholesky(x).detach()
+        except np.linalg.LinAlgError:
+            return (x * 2).detach()
+
+    a = np.eye(2)
+    refused(step, "goes on from", [(ag.Variable(x),) for x in (a, -a, -a, -a, a, -a, a)])
 
 
 def test_an_error_in_the_function_while_it_is_recorded():

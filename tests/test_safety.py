@@ -4,6 +4,7 @@ import asyncio
 
 import numpy as np
 import pytest
+from operands import leaf
 
 import autograd_gpu as ag
 
@@ -186,3 +187,21 @@ def test_on_every_backend(backend):
         z = ag.where(v[:1] > 0, ag.std(v[:2] / 0), 0.0)
         (y.sum() + z.to("numpy").sum().to(backend)).backward()
     np.testing.assert_array_equal(ag.Variable(v.grad).numpy(), [1, 1, 0.25])
+
+
+@pytest.mark.parametrize("op", [ag.multiply, ag.divide, ag.pow, ag.logaddexp, ag.hypot])
+def test_arrays_without_axes(op):
+    """Of which NumPy makes scalars."""
+
+    def derivatives():
+        a, b = leaf(2.0), leaf(3.0)
+        first = ag.gradients(op(a, b), [a, b], create_graph=True)
+        (first[0] * first[1]).backward()
+        return [*(g.value for g in first), a.grad, b.grad]
+
+    expected = derivatives()
+    with ag.nan_safe():
+        found = derivatives()
+    for x, y in zip(found, expected, strict=True):
+        assert type(x) is np.ndarray
+        np.testing.assert_array_equal(x, y)

@@ -36,6 +36,8 @@ class Module:
     ignored_state: ClassVar[tuple[str, ...]] = ()
 
     training: bool
+    _changes: int
+    """How often an attribute has been set, which a recorded step takes note of."""
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Any]
     _modules: dict[str, Module | None]
@@ -47,6 +49,7 @@ class Module:
         set_("_buffers", {})
         set_("_temporary", set())
         set_("_modules", {})
+        set_("_changes", 0)
         set_("_hooks", [])
         set_("_pre_hooks", [])
 
@@ -57,7 +60,7 @@ class Module:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         watcher = recorder.get()
         if watcher is not None:
-            watcher.depends(lambda: self.training)
+            watcher.depends(lambda: (self.training, self._changes, *self._hooks, *self._pre_hooks))
         for hook in tuple(self._pre_hooks):
             changed = hook(self, args)
             if changed is not None:
@@ -80,6 +83,7 @@ class Module:
         return tables["_parameters"], tables["_modules"], tables["_buffers"]
 
     def __setattr__(self, name: str, value: Any) -> None:
+        self.__dict__["_changes"] = self.__dict__.get("_changes", 0) + (name != "training")
         if isinstance(value, (Parameter, Module)):
             parameters, modules, buffers = self._tables()
             for table in (parameters, modules, buffers, self.__dict__):
@@ -105,6 +109,7 @@ class Module:
         raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
 
     def __delattr__(self, name: str) -> None:
+        self.__dict__["_changes"] += 1
         for table in self._tables():
             if name in table:
                 del table[name]

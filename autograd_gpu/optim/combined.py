@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.optim.optimizer import Optimizer
-from autograd_gpu.optim.schedules import Schedule, curve_of, for_groups, positive
+from autograd_gpu.optim.schedules import Schedule, curve_of, for_groups, on_the_host, positive
 
 
 class SequentialLR:
@@ -34,6 +34,9 @@ class SequentialLR:
 
     def step(self) -> None:
         """One step further."""
+        on_the_host(self, self._advance)
+
+    def _advance(self) -> None:
         self.steps += 1
         at = sum(mark <= self.steps for mark in self.milestones)
         schedule = self.schedulers[at]

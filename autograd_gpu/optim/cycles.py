@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.optim.optimizer import Optimizer
-from autograd_gpu.optim.schedules import Schedule, cosine, curve_of, for_groups, positive
+from autograd_gpu.optim.schedules import (
+    Schedule,
+    cosine,
+    curve_of,
+    for_groups,
+    not_replayed,
+    positive,
+)
 
 
 class CosineAnnealingWarmRestarts(Schedule):
@@ -22,7 +29,11 @@ class CosineAnnealingWarmRestarts(Schedule):
 
     def step(self, epoch: float | None = None) -> None:
         """One step further, or to `epoch`, which may lie between two whole numbers."""
-        self.steps = self.steps + 1 if epoch is None else epoch  # type: ignore[assignment]
+        if epoch is None:
+            super().step()
+            return
+        not_replayed(f"{type(self).__name__}.step gets a number")
+        self.steps = epoch  # type: ignore[assignment]
         self.apply()
 
     def rate(self, initial: float, n: int, group: int = 0) -> float:

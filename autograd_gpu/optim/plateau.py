@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.optim.optimizer import Optimizer
-from autograd_gpu.optim.schedules import for_groups
+from autograd_gpu.optim.schedules import for_groups, not_replayed
 
 
 class ReduceLROnPlateau:
@@ -46,6 +46,7 @@ class ReduceLROnPlateau:
 
     def step(self, metric: Any) -> None:
         """Tell the newest value of the metric, a number; one on a GPU is waited for."""
+        not_replayed("ReduceLROnPlateau.step gets a number")
         value = float(metric.item() if hasattr(metric, "item") else metric)
         if self._is_better(value):
             self.best, self.bad = value, 0

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.optim.optimizer import Optimizer
+from autograd_gpu.recorder import recorder
 
 Factor = Callable[[int], float]
 
@@ -28,6 +29,9 @@ class Schedule:
 
     def step(self) -> None:
         """One step further."""
+        on_the_host(self, self._advance)
+
+    def _advance(self) -> None:
         self.steps += 1
         self.apply()
 
@@ -143,6 +147,23 @@ class CosineAnnealingLR(Schedule):
 
     def rate(self, initial: float, n: int, group: int = 0) -> float:
         return cosine(initial, self.eta_min, min(n, self.T_max) / self.T_max)
+
+
+def on_the_host(schedule: Any, advance: Callable[[], None]) -> None:
+    """`advance()`, a step of a schedule or of several: it is called in every replay of a step."""
+    watcher = recorder.get()
+    if watcher is not None and watcher.by_update:
+        watcher.update(lambda none: advance(), ())
+        return
+    not_replayed(f"{type(schedule).__name__}.step changes numbers of the host")
+    advance()
+
+
+def not_replayed(what: str) -> None:
+    """Refuse to be part of a recorded step."""
+    watcher = recorder.get()
+    if watcher is not None:
+        watcher.refuse(f"{what}; call it outside of the compiled step")
 
 
 def _check(name: str, optimizer: Any) -> None:

@@ -9,13 +9,15 @@ from typing import Any
 from weakref import ref
 
 from autograd_gpu.engine import gradients
-from autograd_gpu.forward import announce, keeping_graphs
+from autograd_gpu.forward import announce, connected_to, keeping_graphs
 from autograd_gpu.graph import (
     AccumulateGrad,
+    Alias,
     Edges,
     FunctionNode,
     Gradient,
     Node,
+    alias,
     gradient_edge,
     make_result,
     make_results,
@@ -24,7 +26,7 @@ from autograd_gpu.graph import (
 from autograd_gpu.modes import enable_grad, levels, recording
 from autograd_gpu.precision import casting
 from autograd_gpu.random import default_generator
-from autograd_gpu.transforms.tree import Alias, alias, tree_leaves, tree_like, tree_map
+from autograd_gpu.transforms.tree import tree_leaves, tree_like, tree_map
 from autograd_gpu.variable import Variable
 
 
@@ -144,6 +146,7 @@ class CheckpointNode(FunctionNode):
         with (
             enable_grad(),
             keeping_graphs(),
+            connected_to(self.edges if create_graph else ()),
             _random_numbers_from(self.drawn),
             _within(casting, self.casting),
         ):

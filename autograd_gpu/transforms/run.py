@@ -7,11 +7,10 @@ from typing import Any
 from weakref import WeakSet
 
 from autograd_gpu.engine import gradients
-from autograd_gpu.forward import is_carried, mark_inner
-from autograd_gpu.graph import AccumulateGrad, Carrier, Node, gradient_edge, reconnected
+from autograd_gpu.forward import is_carried, is_wanted, mark_inner
+from autograd_gpu.graph import AccumulateGrad, Carrier, Node, alias, gradient_edge, reconnected
 from autograd_gpu.modes import enable_grad, recording
 from autograd_gpu.transforms.tree import (
-    alias,
     raw,
     tree_leaves,
     tree_like,
@@ -96,7 +95,7 @@ class Run:
             kind = node.__class__
             if kind is AccumulateGrad and node not in _finished:
                 return True
-            if kind is Carrier and is_carried(node):
+            if is_wanted(node) or (kind is Carrier and is_carried(node)):
                 return True
             for edge in node.edges:
                 if edge is not None and edge not in seen:

@@ -1,12 +1,11 @@
-"""Nested tuples, lists and dicts of arrays, and the identity node that marks an input."""
+"""Nested tuples, lists and dicts of arrays."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from autograd_gpu.backend import Array
-from autograd_gpu.graph import Edges, FunctionNode, Gradient, Node, make_result
 from autograd_gpu.placement import backend_beside
 from autograd_gpu.variable import Variable
 
@@ -46,28 +45,3 @@ def raw(x: Any) -> Any:
 def zeros_like(x: Variable) -> Array:
     """A raw array of zeros."""
     return backend_beside(x.value).xp.zeros_like(x.value)
-
-
-class Alias(FunctionNode):
-    """The identity: a node of its own for a value that has one already."""
-
-    __slots__ = ()
-
-    label = "alias"
-    keeps_graph = True
-
-    def backward(self, g: Gradient, edges: Edges) -> tuple[Gradient, ...]:
-        return (g,)
-
-    def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
-        return tangents[0]
-
-    backward_recorded = backward
-    tangent_recorded = tangent
-
-
-def alias(value: Array, edge: Node) -> Variable:
-    """`value` as the result of an identity whose gradient goes to `edge`."""
-    node = Alias()
-    node.edges = (edge,)
-    return make_result(value, node)

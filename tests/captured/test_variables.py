@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import types
-
 import numpy as np
 from captured_steps import (
     STEPS,
@@ -159,20 +157,50 @@ def test_a_graphs_memory_is_its_own(cp, products):
 
 
 def test_what_the_step_reads_from_elsewhere_is_kept(cp):
-    tables = types.SimpleNamespace(a=cp.full(1000, 3.0, "float32"), b=cp.full(1000, 4.0, "float32"))
-    direct = cp.full(1000, 5.0, "float32")
+    tables = {"a": cp.full(1000, 3.0, "float32"), "b": cp.full(1000, 4.0, "float32")}
+    first, second = tables  # names that are not in the code of the step, so that it notices nothing
 
     def step(x):
-        return x * ag.Variable(tables.a) + ag.Variable(tables.b) + direct
+        return x * ag.Variable(tables[first]) + ag.Variable(tables[second])
 
     function = ag.compile(step)
     x = ag.Variable(cp.ones(1000, "float32"))
     for _ in range(3):
         function(x)
-    tables.a = tables.b = direct = None  # the step is recorded with what they were
+    tables.clear()  # the step is recorded with what was in it
     others = [cp.full(1000, 9.0, "float32") for _ in range(20)]
-    assert (function(x).value.get() == 12).all()
+    assert (function(x).value.get() == 7).all()
     assert len(others) == 20
+
+
+def test_what_is_bound_to_a_name_is_noticed(cp):
+    table = cp.full(1000, 3.0, "float32")
+    function = ag.compile(lambda x: x * ag.Variable(table))
+    x = ag.Variable(cp.ones(1000, "float32"))
+    for _ in range(4):
+        assert (function(x).value.get() == 3).all()
+    table = cp.full(1000, 4.0, "float32")
+    for _ in range(4):
+        assert (function(x).value.get() == 4).all()
+    assert function.replays == 5
+
+
+def test_schedules_within_the_step_are_refused(cp):
+    w = parameter(cp)
+    optimizer = optim.SGD([w], lr=1.0)
+    schedule = optim.ExponentialLR(optimizer, 0.5)
+
+    def step():
+        optimizer.zero_grad()
+        w.sum().backward()
+        optimizer.step()
+        schedule.step()
+
+    function = ag.compile(step)
+    for _ in range(4):
+        function()
+    assert "ExponentialLR.step" in function.reason
+    assert optimizer.param_groups[0]["lr"] == 0.5**4
 
 
 def test_launches_on_another_stream(cp):
