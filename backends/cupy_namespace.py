@@ -79,6 +79,7 @@ def namespace() -> ModuleType:
         where=where,
         windows=windows,
     )
+    vars(xp).update({name: _of_reals(getattr(xp, name)) for name in _OF_REALS})
     vars(xp).update(cupy_activations.bound())
     vars(xp).update(cupy_reductions.bound(xp))
     vars(xp).update(cupy_images.bound(xp))
@@ -213,6 +214,24 @@ def _through_float32(plain: Callable[..., Array]) -> Callable[..., Array]:
         return plain(x.astype(np.float32), *args, **options).astype(
             x.dtype if dtype is None else dtype
         )
+
+    return function
+
+
+_OF_REALS = ("atan2", "copysign", "hypot", "nextafter")
+
+
+def _of_reals(plain: Callable[..., Array]) -> Callable[..., Array]:
+    """`plain` with a TypeError for complex numbers, for which CuPy's kernel does not compile."""
+
+    @wraps(plain)
+    def function(a: Any, b: Any, /) -> Array:
+        try:
+            return plain(a, b)
+        except cp.cuda.compiler.CompileException as error:
+            if "c" in {np.result_type(v).kind for v in (a, b)}:
+                raise TypeError("it is for real numbers only") from error
+            raise
 
     return function
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autograd_gpu as ag
+from autograd_gpu.backend import load_backend
 
 
 class Foreign:
@@ -71,3 +72,14 @@ def test_higher_derivatives_at_zero_of_powers_that_a_root_computes(exponent):
 def test_a_complex_power_of_negative_numbers():
     a, b = np.array([-1.5, 2.0]), np.array([0.5 + 1j, 1 - 2j])
     ag.grad_check(lambda a, b: a**b, [a, b], order=2)
+
+
+@pytest.mark.parametrize("backend", ["numpy", "cupy"])
+@pytest.mark.parametrize("name", ["atan2", "copysign", "hypot", "nextafter"])
+@pytest.mark.parametrize("first", [1.0, 1j])
+def test_complex_numbers_are_refused_by_a_type_error(backend, name, first):
+    if backend not in ag.available_backends():
+        pytest.skip("no GPU and not run with --cupy-on-cpu")
+    b = load_backend(backend).asarray([1j, 2.0])
+    with pytest.raises(TypeError, match=rf"^{name}\(a: .*, b: complex128\[2\]\): "):
+        getattr(ag, name)(first, ag.Variable(b))
