@@ -77,6 +77,9 @@ class Function:
         """The tangent of the output; a tuple where there are several."""
         return NotImplemented
 
+    def _has_jvp(self) -> bool:
+        return type(self).jvp is not Function.jvp
+
     def save(self, *values: Any) -> None:
         """Keep inputs, outputs and other values for the backward, in `self.saved`."""
         self._saved += tuple([_raw(x) for x in values])

@@ -87,8 +87,7 @@ class UserNode(FunctionNode):
         return tuple(results)
 
     def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
-        function = self._function()
-        if type(function).jvp is Function.jvp:
+        if not self._function()._has_jvp():
             return NotImplemented
         return each(self._jvp, tangents)
 
@@ -97,7 +96,7 @@ class UserNode(FunctionNode):
             return self._checked_tangents(self._function().jvp(*tangents), tangents)
 
     def tangent_recorded(self, tangents: Sequence[Gradient]) -> Gradient:
-        if type(self._function()).jvp is Function.jvp:
+        if not self._function()._has_jvp():
             return NotImplemented
         returned = self._connected_function(self.edges).jvp(*tangents)
         results = self._checked_tangents(returned, tangents)

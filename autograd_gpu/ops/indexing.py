@@ -197,10 +197,21 @@ def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
 def set_at(x: Any, index: Any, v: Any) -> Variable:
     """A copy of `x` with `v`, cast to its dtype, at `index`: `x[index] = v` as a function.
 
-    Where the index repeats an element, the last write wins and gets the gradient.
+    Where the index repeats an element, the last write wins and gets the gradient.  Raises TypeError
+    where integers or bools would lose a gradient.
 
     >>> set_at(Variable([1.0, 2.0, 3.0]), [0, 2], 9.0)
     Variable(array([9., 2., 9.], dtype=float32))
     """
     result = set_at_(x, v, normal_index(x, index))
-    return result if result.value.dtype.kind in DIFFERENTIABLE else result.detach()
+    if result.requires_grad and result.value.dtype.kind not in DIFFERENTIABLE:
+        raise no_room(result, v)
+    return result
+
+
+def no_room(x: Any, v: Any) -> TypeError:
+    """The error for a gradient that would be lost in integers."""
+    return TypeError(
+        f"x[index] = v: {v.dtype} in x of {x.dtype} would lose the gradient of v; use "
+        f"x.astype(...) first, or v.detach()"
+    )
