@@ -55,7 +55,7 @@ def added(old: Gradient, grad: Gradient) -> Gradient:
     """The sum of two contributions to one gradient, in a buffer of its own."""
     if old.__class__ is tuple:
         pairs = zip(old, grad, strict=True)
-        return tuple([b if a is None else a if b is None else a + b for a, b in pairs])
+        return tuple([b if a is None else a if b is None else added(a, b) for a, b in pairs])
     total = old + grad
     if total.__class__ in NAMESPACES:
         return total

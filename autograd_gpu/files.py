@@ -129,7 +129,7 @@ def _packed(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> Any:
 
 def _packed_array(x: Any, place: tuple[Any, ...], arrays: dict[str, Array]) -> dict[str, Any]:
     name = full = ".".join(map(str, place))
-    while name in arrays:  # {"a": {"b": x}, "a.b": y}
+    while name in arrays or name == "__metadata__":  # {"a": {"b": x}, "a.b": y}; the header's own
         name += "'"
     reference = {"$array": name}
     if x.dtype.name == "complex128":  # safetensors has no such dtype

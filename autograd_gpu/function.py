@@ -77,9 +77,8 @@ class Function:
         """The tangent of the output; a tuple where there are several."""
         return NotImplemented
 
-    @classmethod
-    def _has_jvp(cls) -> bool:
-        return cls.jvp is not Function.jvp
+    def _has_jvp(self) -> bool:
+        return type(self).jvp is not Function.jvp
 
     def save(self, *values: Any) -> None:
         """Keep inputs, outputs and other values for the backward, in `self.saved`."""

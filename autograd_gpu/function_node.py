@@ -89,8 +89,7 @@ class UserNode(FunctionNode):
         return tuple(results)
 
     def tangent(self, tangents: Sequence[Gradient]) -> Gradient:
-        function = self._function()
-        if not function._has_jvp():
+        if not self._function()._has_jvp():
             return NotImplemented
         return each(self._jvp, tangents)
 

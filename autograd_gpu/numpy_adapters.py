@@ -11,6 +11,8 @@ from typing import Any
 from autograd_gpu import ops
 from autograd_gpu.numpy_in_place import IN_PLACE
 from autograd_gpu.ops import complex_functions
+from autograd_gpu.ops.arguments import variable
+from autograd_gpu.ops.arithmetic import floating
 
 
 def divmod(a: Any, b: Any) -> tuple[Any, Any]:
@@ -23,6 +25,16 @@ def matvec(a: Any, x: Any) -> Any:
 
 def vecmat(x: Any, a: Any) -> Any:
     return ops.matmul(ops.expand_dims(ops.conj(x), axis=-2), a)[..., 0, :]
+
+
+def fabs(x: Any) -> Any:
+    if variable(x).dtype.kind == "c":
+        raise TypeError("np.fabs: real numbers are needed; np.abs has the modulus")
+    return ops.abs(floating(x))
+
+
+def rint(x: Any) -> Any:
+    return ops.round(floating(x))
 
 
 def isposinf(x: Any) -> Any:
@@ -41,7 +53,9 @@ def lambertw(z: Any, k: Any, tol: Any) -> Any:
 UFUNC_ADAPTERS: dict[str, Callable[..., Any]] = {
     "_lambertw": lambertw,
     "divmod": divmod,
+    "fabs": fabs,
     "matvec": matvec,
+    "rint": rint,
     "vecmat": vecmat,
 }
 
@@ -69,6 +83,15 @@ def einsum(subscripts: str, *operands: Any, **options: Any) -> Any:
 
 def clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:
     return ops.clip(a, min if a_min is None else a_min, max if a_max is None else a_max)
+
+
+def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
+    return ops.pad(array, pad_width, mode, **options)
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    y = ops.angle(z)
+    return ops.rad2deg(y) if deg else y
 
 
 def meshgrid(*arrays: Any, indexing: str = "xy", sparse: bool = False) -> Any:
@@ -212,6 +235,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: Any) -> Any:
 
 ADAPTERS: dict[str, Callable[..., Any]] = {
     **IN_PLACE,
+    "angle": angle,
     "apply_over_axes": apply_over_axes,
     "broadcast_arrays": broadcast_arrays,
     "clip": clip,
@@ -230,6 +254,7 @@ ADAPTERS: dict[str, Callable[..., Any]] = {
     "linspace": linspace,
     "logspace": logspace,
     "meshgrid": meshgrid,
+    "pad": pad,
     "piecewise": piecewise,
     "rollaxis": rollaxis,
     "setdiff1d": setdiff1d,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu import numpy_adapters, numpy_names, ops
-from autograd_gpu.numpy_arguments import no_derivative, op_named, supported
+from autograd_gpu.numpy_arguments import is_no_value, no_derivative, op_named, supported
 from autograd_gpu.numpy_outputs import are_arrays, delivered, on_values, outputs, values
 from autograd_gpu.numpy_reductions import PARTIAL
 from autograd_gpu.operands import ForeignOperand
@@ -73,7 +73,8 @@ def _on_values(func: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _adapted(label: str, func: Any, adapter: Callable[..., Any]) -> Callable[..., Any]:
-    """A function with NumPy's parameters but for `out` and those that do not matter."""
+    """A function with NumPy's parameters but for `out` and those that do not matter to it."""
+    own = inspect.signature(adapter).parameters
 
     def call(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
@@ -81,7 +82,9 @@ def _adapted(label: str, func: Any, adapter: Callable[..., Any]) -> Callable[...
         out = outputs(kwargs.pop("out", None))
         if are_arrays(out):
             return on_values(label, func, args, {**kwargs, "out": out[0]})
-        kwargs = supported(label, kwargs)
+        known = {key: x for key, x in kwargs.items() if key in own and not is_no_value(x)}
+        others = {key: x for key, x in kwargs.items() if key not in own}
+        kwargs = {**known, **supported(label, others)}
         if out:
             return delivered(label, out, lambda: adapter(*args, **kwargs))
         return adapter(*args, **kwargs)

@@ -14,7 +14,6 @@ UFUNCS = {
     "conjugate": "conj",
     "degrees": "rad2deg",
     "expit": "sigmoid",
-    "fabs": "abs",
     "gammaln": "lgamma",
     "invert": "bitwise_invert",
     "left_shift": "bitwise_left_shift",
@@ -23,7 +22,6 @@ UFUNCS = {
     "psi": "digamma",
     "radians": "deg2rad",
     "right_shift": "bitwise_right_shift",
-    "rint": "round",
     "true_divide": "divide",
 }
 """Ufuncs of NumPy and scipy.special whose name here is another one."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -10,9 +11,17 @@ from autograd_gpu.ops.arguments import variable
 
 Axis = int | tuple[int, ...] | None
 
-IDENTITIES = {"sum": 0, "prod": 1, "all": True, "any": False, "max": None, "min": None}
+IDENTITIES: dict[str, float | None] = {
+    "sum": 0,
+    "prod": 1,
+    "all": True,
+    "any": False,
+    "max": None,
+    "min": None,
+    "logsumexp": -math.inf,
+}
 JOIN = {"sum": "add", "prod": "multiply", "all": "logical_and", "any": "logical_or"}
-JOIN |= {"max": "maximum", "min": "minimum"}
+JOIN |= {"max": "maximum", "min": "minimum", "logsumexp": "logaddexp"}
 
 
 def _partial(name: str) -> Callable[..., Any]:

@@ -24,7 +24,7 @@ from autograd_gpu.numpy_outputs import (
 )
 from autograd_gpu.numpy_reductions import PARTIAL
 from autograd_gpu.operands import ForeignOperand
-from autograd_gpu.ops.arguments import namespace_of
+from autograd_gpu.ops.arguments import beside, namespace_of, variable
 from autograd_gpu.variable import Variable
 
 _ops: dict[Any, Callable[..., Any]] = {}
@@ -122,8 +122,10 @@ def _called(
         return op(*inputs, **kept)
     if kept:
         raise TypeError(f"{label}: {', '.join(kept)} is not supported for Variables")
-    result = op(*inputs)
     if dtype is None:
+        return op(*inputs)
+    result = op(*[_cast(x, dtype, casting) for x in inputs])
+    if isinstance(result, tuple):
         return result
     if casting != "unsafe" and not _same_kind(result, dtype):
         raise TypeError(f"{label}: the result is {result.dtype}, which is not cast to {dtype}")
@@ -141,6 +143,16 @@ def _widened(result: Any, out: tuple[Any, ...]) -> Any:
 
 def _same_kind(x: Variable, dtype: Any) -> bool:
     return bool(namespace_of(x).can_cast(x.dtype, dtype, "same_kind"))
+
+
+def _cast(x: Any, dtype: Any, casting: str) -> Any:
+    """An operand in the dtype in which the ufunc is to compute, if it is one for this operand:
+    the modulus of complex numbers is real, and what is compared is no bool."""
+    if not hasattr(x, "dtype"):
+        return x
+    x = variable(x)
+    fits = namespace_of(x).can_cast(x.dtype, dtype, casting)
+    return ops.astype(x, dtype) if fits else x
 
 
 def _masked(
@@ -185,6 +197,7 @@ def _reduced(
         raise no_derivative(label)
     op = op_named(ops, name, label)
     x, *rest = inputs
+    x = variable(x)
     given = {"axis": 0, **kwargs, **dict(zip(("axis", "dtype"), rest, strict=False))}
     axis, where = given.pop("axis"), given.pop("where")
     partial = where is not True or given.get("initial") is not None
@@ -194,6 +207,9 @@ def _reduced(
             op = functools.partial(PARTIAL[name], where=where)
     given = supported(label, given)
     unknown = given.keys() - inspect.signature(op).parameters.keys()
+    if "dtype" in unknown:
+        x = ops.astype(x, given.pop("dtype"))
+        unknown.remove("dtype")
     if unknown or (partial and not isinstance(op, functools.partial)):
         raise TypeError(
             f"{label}: {', '.join(unknown or ['where'])} is not supported for Variables"
@@ -208,8 +224,11 @@ def _reduceat(label: str, name: str, x: Any, indices: Any, axis: int = 0, dtype:
     reduce = op_named(ops, numpy_names.REDUCE[name], label)
     x = ops.moveaxis(x if dtype is None else ops.astype(x, dtype), axis, 0)
     starts = [operator.index(i) for i in values(indices)]
+    if any(not 0 <= i < len(x) for i in starts):
+        raise IndexError(f"{label}: indices {starts} are out of range for {len(x)} elements")
     stops = [*starts[1:], len(x)]
-    parts = [reduce(x[i:j], axis=0) if i < j else x[i] for i, j in zip(starts, stops, strict=True)]
+    pairs = zip(starts, stops, strict=True)
+    parts = [reduce(x[i : max(i + 1, j)], axis=0) for i, j in pairs]
     return ops.moveaxis(ops.stack(parts), 0, axis)
 
 
@@ -223,5 +242,5 @@ def _at(label: str, ufunc: Any, inputs: Sequence[Any]) -> None:
     if sign is None:
         raise no_derivative(label)
     check_target(label, target)
-    added = ops.broadcast_to(rest[0] * sign, target[index].shape)
+    added = ops.broadcast_to(beside(target, rest[0]) * sign, target[index].shape)
     target += ops.scatter_add(added, values(index), target.shape)

@@ -34,10 +34,10 @@ class ForeignOperand(TypeError):
 def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     """The common namespace of `operands`, and these as arrays of its backend.
 
-    Python numbers stay as they are beside an array, since they take part in its dtype weakly;
-    lists become arrays.  In place of the namespace stands an `Elsewhere` where the operands live on
-    another device than the current one.  Raises TypeError for operands on two backends or devices,
-    ForeignOperand for a type that is not known.
+    Python numbers stay as they are beside an array, since they take part in its dtype weakly; lists
+    become arrays, in double precision beside arrays of that.  In place of the namespace stands an
+    `Elsewhere` where the operands live on another device than the current one.  Raises TypeError
+    for operands on two backends or devices, ForeignOperand for a type that is not known.
     """
     if len(operands) == 2 and type(operands[0]) in NUMBERS:
         xp = ON_ONE_DEVICE.get(type(operands[1]))
@@ -86,7 +86,7 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
         elif isinstance(x, (list, tuple)) or (
             only_numbers and isinstance(x, SCALARS) and not hasattr(x, "dtype")
         ):
-            values.append(from_python(x, backend=backend))
+            values.append(from_python(x, backend=backend, beside=operands))
         elif hasattr(x, "dtype") and find_backend(x) in own:
             values.append(backend.asarray(x))
         else:

@@ -89,8 +89,8 @@ from autograd_gpu.ops.gammas import (
     lgamma as lgamma,
     loggamma as loggamma,
     polygamma as polygamma,
-    refuse as _refuse,
     rgamma as rgamma,
+    whole as _whole,
     zeta as zeta,
 )
 from autograd_gpu.ops.hypergeometric import (
@@ -173,19 +173,29 @@ def powm1(x: Any, y: Any, /) -> _Variable:
 
 
 def boxcox(x: Any, lmbda: Any, /) -> _Variable:
-    """(x ** lmbda - 1) / lmbda, and log(x) for an lmbda of 0; smooth there.
+    """(x ** lmbda - 1) / lmbda, and log(x) for an lmbda of 0; smooth there, and true at x = 0.
 
     >>> ag.special.boxcox(Variable([4.0]), 0.5).tolist()
     [2.0]
     """
-    y = _ops.log(_variable(x))
-    return _variable(y * exprel(lmbda * y))
+    x = _variable(x)
+    zero = x == 0
+    return _boxcox(_ops.log(_ops.where(zero, 1, x)), _ops.where(zero, x, 1), zero, lmbda)
+
+
+def _boxcox(log: _Variable, base: _Variable, zero: _Variable, lmbda: Any) -> _Variable:
+    """`boxcox` by the logarithm, where `zero` holds by the `base` itself."""
+    power = zero & (lmbda > 0)
+    exponent = _ops.where(power, lmbda, _ops.ones_like(base))
+    edge = _ops.where(power, (base**exponent - 1) / exponent, -math.inf)
+    return _ops.where(zero, edge, log * exprel(lmbda * log))
 
 
 def boxcox1p(x: Any, lmbda: Any, /) -> _Variable:
     """boxcox(1 + x, lmbda)."""
-    y = log1p(_variable(x))
-    return _variable(y * exprel(lmbda * y))
+    x = _variable(x)
+    zero = x == -1
+    return _boxcox(log1p(_ops.where(zero, 0, x)), _ops.where(zero, 1 + x, 1), zero, lmbda)
 
 
 def inv_boxcox(y: Any, lmbda: Any, /) -> _Variable:
@@ -238,7 +248,7 @@ def logsumexp(a: Any, /, axis: _Axis = None, b: Any = None, *, keepdims: bool = 
 
 def multigammaln(a: Any, d: int, /) -> _Variable:
     """log of the multivariate gamma function of dimension d."""
-    d = int(_refuse("multigammaln", "d", d))
+    d = _whole("multigammaln", "d", d, 1)
     a = _variable(a)
     y = a * 0 + d * (d - 1) / 4 * math.log(math.pi)
     for j in range(d):
@@ -247,9 +257,16 @@ def multigammaln(a: Any, d: int, /) -> _Variable:
 
 
 def poch(x: Any, m: Any, /) -> _Variable:
-    """gamma(x + m) / gamma(x), for positive arguments."""
+    """gamma(x + m) / gamma(x); NaN where both are infinite."""
     x = _variable(x)
-    return _ops.exp(gammaln(x + m) - gammaln(x))
+    size = _ops.exp(gammaln(x + m) - gammaln(x))
+    return _variable(size * (_gamma_sign(x + m) * _gamma_sign(x)))
+
+
+def _gamma_sign(x: Any) -> _Variable:
+    """The sign of gamma(x), which below 0 changes from one whole number to the next."""
+    x = x.detach()
+    return _ops.where(x > 0, 1, 1 - 2 * (_ops.floor(x) % 2))
 
 
 def huber(delta: Any, r: Any, /) -> _Variable:

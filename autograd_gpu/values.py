@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, current_backend, find_backend, load_backend
@@ -19,6 +20,8 @@ def is_differentiable(dtype: Any) -> bool:
 
 def set_default_dtype(dtype: Any) -> None:
     """The dtype that Python floats and lists of them get: 'float32' at first.
+
+    Beside an array in double precision, lists are in double precision too.
 
     >>> set_default_dtype("float64")
     >>> str(Variable(1.0).dtype)
@@ -67,21 +70,33 @@ def _exported(data: Any) -> memoryview | None:
         return None
 
 
-def from_python(data: Any, dtype: Any = None, backend: Any = None) -> Array:
-    """An array from Python numbers and lists, in the default dtype unless `dtype` says other."""
+def from_python(
+    data: Any, dtype: Any = None, backend: Any = None, beside: Sequence[Any] = ()
+) -> Array:
+    """An array from Python numbers and lists, in the default dtype unless `dtype` says other.
+
+    Where one of the operands `beside` it is in double precision, so are its floats: rounded to the
+    default dtype they would spoil the result, and compare as different.
+    """
     backend = backend or current_backend()
+    default = "float64" if any(map(is_double, beside)) else _default_dtype[0]
     data = _unwrapped(data)
     value = backend.asarray(data, dtype)
     if dtype is None and _only_python_numbers(data):
         if value.dtype.kind == "f":
-            value = backend.asarray(value, _default_dtype[0])
+            value = backend.asarray(value, default)
         elif value.dtype.kind == "c":
-            value = backend.asarray(
-                value, "complex128" if _default_dtype[0] == "float64" else "complex64"
-            )
+            value = backend.asarray(value, "complex128" if default == "float64" else "complex64")
     if value.dtype.kind not in "biufcV":
         raise TypeError(f"expected numbers, got {value.dtype}: {data!r:.80}")
     return value
+
+
+def is_double(x: Any) -> bool:
+    """Whether `x` has floats of 64 bits, or complex numbers of these."""
+    dtype: Any = getattr(x, "dtype", None)
+    kind = getattr(dtype, "kind", None)
+    return bool((kind == "f" and dtype.itemsize >= 8) or (kind == "c" and dtype.itemsize >= 16))
 
 
 def _unwrapped(data: Any) -> Any:

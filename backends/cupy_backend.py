@@ -135,9 +135,10 @@ class CupyBackend:
             )
         if isinstance(error, cp.cuda.compiler.CompileException):
             return (
-                "CuPy could not compile a kernel: mostly the headers of another CUDA version are "
-                "found first (see cupy.show_config(), unset CUDA_PATH), or the kernel is one of "
-                "your own"
+                "CuPy could not compile a kernel: it has none for these dtypes (complex numbers, "
+                "say, where only real ones are allowed), or the headers of another CUDA version "
+                "are found first (see cupy.show_config(), unset CUDA_PATH), or the kernel is one "
+                "of your own"
             )
         runtime, driver = cp.cuda.runtime.CUDARuntimeError, cp.cuda.driver.CUDADriverError
         if isinstance(error, (runtime, driver)):

@@ -6,7 +6,8 @@ What is said of CuPy here holds for 14.2.
 from __future__ import annotations
 
 import operator
-from functools import partial
+from collections.abc import Callable
+from functools import partial, wraps
 from types import ModuleType
 from typing import Any
 
@@ -50,15 +51,19 @@ def namespace() -> ModuleType:
         # Real arrays and numbers return themselves from this method.
         conj=operator.methodcaller("conjugate"),
         cumsum=cumsum,
+        cumulative_prod=_through_float32(compat.cumulative_prod),
+        cumulative_sum=_through_float32(compat.cumulative_sum),
         elementwise_kernel=elementwise_kernel,
         erf=erf,
         layer_norm_gradients=cupy_rows.layer_norm_gradients,
         masked=masked,
         matmul=matmul,
         normalised=cupy_rows.layer_norm,
+        prod=_through_float32(compat.prod),
         random_bits=cupy_philox.random_bits,
         random_unit=cupy_philox.random_unit,
         remainder=remainder,
+        round=_through_float32(compat.round),
         scatter_add=cupy_scatter.scatter_add,
         sign=sign,
         softmax_cross_entropy=cupy_rows.softmax_cross_entropy,
@@ -68,6 +73,8 @@ def namespace() -> ModuleType:
         ),
         std=std,
         take=take,
+        tril=_through_float32(compat.tril),
+        triu=_through_float32(compat.triu),
         var=var,
         where=where,
         windows=windows,
@@ -193,6 +200,21 @@ def cumsum(x: Array, axis: int | None = None, dtype: Any = None) -> Array:
     if dtype is None and is_bfloat16(x.dtype):
         return cp.cumsum(x.astype(np.float32), axis).astype(x.dtype)
     return cp.cumsum(x, axis, dtype)
+
+
+def _through_float32(plain: Callable[..., Array]) -> Callable[..., Array]:
+    """`plain` for bfloat16 too: CuPy has no kernel for it there, or makes float32 of it."""
+
+    @wraps(plain)
+    def function(x: Array, /, *args: Any, **options: Any) -> Array:
+        if not is_bfloat16(x.dtype):
+            return plain(x, *args, **options)
+        dtype = options.get("dtype")
+        return plain(x.astype(np.float32), *args, **options).astype(
+            x.dtype if dtype is None else dtype
+        )
+
+    return function
 
 
 _masked = cp.ElementwiseKernel(

@@ -59,6 +59,12 @@ _DIRECT = (
 
 def clip(x: Any, min: Any = None, max: Any = None) -> Any:
     """`x` between `min` and `max`, with NumPy's promotion; None is no bound."""
+    if x.dtype.kind == "V":  # bfloat16, of which NumPy's makes float32
+        if min is not None:
+            x = np.maximum(x, x.dtype.type(min) if isinstance(min, int | float) else min)
+        if max is not None:
+            x = np.minimum(x, x.dtype.type(max) if isinstance(max, int | float) else max)
+        return x
     return x.clip(min, max)
 
 

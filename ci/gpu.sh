@@ -24,12 +24,14 @@ option=()
 small=()
 kind=gpu
 repetitions=100
+epochs=15
 parity=cupy
 if [ "${2:-}" = --emulated ]; then
     option=(--cupy-on-cpu)
     small=(--small)
     kind=emulated
     repetitions=2
+    epochs=1
     # all ops with all their samples take the emulation many minutes where its cache is cold
     parity="cupy and (networks or matmul or sum)"
     export AUTOGRAD_GPU_CUPY_ON_CPU=1
@@ -105,9 +107,12 @@ step() {
         code=124
         result="left out: the time was up"
     else
-        timeout "$limit" "$@" >"$out/${name// /-}.log" 2>&1
+        timeout -k 10 "$limit" "$@" >"$out/${name// /-}.log" 2>&1
         code=$?
-        result=$(grep -v '^learning curve' "$out/${name// /-}.log" | tail -n 1 | tr '|\t"\\' '    ')
+        # a progress bar writes its states one over the other: the last counts
+        result=$(tr '\r' '\n' <"$out/${name// /-}.log" | grep -v '^learning curve' |
+            grep . | tail -n 1 | tr '|\t"\\' '    ')
+        [ "$code" -ne 137 ] || code=124 # it did not heed the signal, as within a call of CUDA
         [ "$code" -ne 124 ] || result="stopped after $limit s; $result"
     fi
     [ "$code" -eq 0 ] || failed=1
@@ -124,7 +129,7 @@ step "captured steps" 90 "${pytest[@]}" tests/captured
 step benchmarks 240 "$python" ${small:+-m cupy_on_cpu} benchmarks/gpu.py \
     --out "$out" --seconds 200 "${small[@]}"
 step digits 60 "$python" ${small:+-m cupy_on_cpu} examples/train_digits.py --backend cupy \
-    --epochs "${EPOCHS:-15}" --out "$out"
+    --epochs "${EPOCHS:-$epochs}" --out "$out"
 step suite 300 "${pytest[@]}" "${workers[@]}" ${TESTS:-tests} --ignore tests/test_examples.py
 
 if [ -f "$out/benchmarks.md" ]; then
@@ -134,7 +139,7 @@ fi
 import json, pathlib, sys
 
 steps, benchmarks, target, kind, date = sys.argv[1:]
-rows = [line.split("\t") for line in pathlib.Path(steps).read_text().splitlines()]
+rows = [line.split("\t") for line in pathlib.Path(steps).read_text().rstrip("\n").split("\n")]
 result = {
     "kind": kind,
     "date": date,

@@ -48,12 +48,19 @@ class GPT(nn.Module):
 class Reader(nn.Module):
     """A class for each step of a sequence."""
 
-    def __init__(self) -> None:
+    def __init__(self, kind: Any) -> None:
         super().__init__()
-        self.lstm, self.head = nn.LSTM(5, 8, num_layers=2, bidirectional=True), nn.Linear(16, 3)
+        self.cells, self.head = kind(5, 8, num_layers=2, bidirectional=True), nn.Linear(16, 3)
 
     def forward(self, x: Any) -> Any:
-        return self.head(self.lstm(x)[0])
+        return self.head(self.cells(x)[0])
+
+
+def normed() -> Any:
+    """Weights that are computed, with singular vectors that move in each step."""
+    weight_norm = nn.utils.parametrizations.weight_norm
+    spectral_norm = nn.utils.parametrizations.spectral_norm
+    return nn.Sequential(spectral_norm(nn.Linear(5, 8)), nn.CELU(), weight_norm(nn.Linear(8, 3)))
 
 
 def mlp() -> Any:
@@ -87,7 +94,9 @@ def labels(seed: int, high: int, *shape: int) -> Any:
 MODELS: dict[str, tuple[Callable[[], Any], Callable[[int], tuple[Any, Any]]]] = {
     "mlp": (mlp, lambda i: (numbers(i, 8, 5), labels(i, 3, 8))),
     "lenet": (lenet, lambda i: (numbers(i, 4, 1, 8, 8), labels(i, 3, 4))),
-    "lstm": (Reader, lambda i: (numbers(i, 6, 4, 5), labels(i, 3, 6, 4))),
+    "lstm": (lambda: Reader(nn.LSTM), lambda i: (numbers(i, 6, 4, 5), labels(i, 3, 6, 4))),
+    "gru": (lambda: Reader(nn.GRU), lambda i: (numbers(i, 6, 4, 5), labels(i, 3, 6, 4))),
+    "normed": (normed, lambda i: (numbers(i, 8, 5), labels(i, 3, 8))),
     "gpt": (GPT, lambda i: (labels(i, 11, 3, 6), labels(i + 1, 11, 3, 6))),
 }
 

@@ -42,6 +42,7 @@ STATE = {
     "tuple": (0.9, (0.999, [])),
     3: {"a": {"b": np.arange(3)}, "a.b": np.arange(2.0)},
     "$array": "no reference",
+    "__metadata__": np.arange(4),
     "empty": {},
 }
 

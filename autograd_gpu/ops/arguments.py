@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.backend import Backend, Namespace
+from autograd_gpu.backend import BACKENDS, Backend, Namespace
 from autograd_gpu.placement import backend_beside
+from autograd_gpu.values import from_python
 from autograd_gpu.variable import Variable
 
 
 def variable(x: Any) -> Variable:
     """`x` as a Variable."""
     return x if isinstance(x, Variable) else Variable(x)
+
+
+def variables(*operands: Any) -> list[Variable]:
+    """`operands` as Variables; Python numbers and lists of them on the backend of the others, and
+    as precise as these."""
+    raw = [x.value if isinstance(x, Variable) else x for x in operands]
+    array = next((x for x in raw if type(x) in BACKENDS), None)
+    backend = None if array is None else backend_beside(array)
+    return [
+        x
+        if isinstance(x, Variable)
+        else Variable(x if hasattr(x, "dtype") else from_python(x, None, backend, operands))
+        for x in operands
+    ]
 
 
 def backend_of_value(x: Variable) -> Backend:

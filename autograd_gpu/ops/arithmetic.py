@@ -8,7 +8,7 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import beside, namespace_of, variable
 from autograd_gpu.ops.casts import astype
-from autograd_gpu.ops.comparisons import isnan
+from autograd_gpu.ops.comparisons import isinf, isnan
 from autograd_gpu.ops.elementwise import abs_, copysign, nextafter, trunc
 from autograd_gpu.ops.exponentials import logaddexp
 from autograd_gpu.ops.powers import power
@@ -70,15 +70,25 @@ def float_power(a: Any, b: Any, /) -> Variable:
 def logaddexp2(a: Any, b: Any, /) -> Variable:
     """log2(2 ** a + 2 ** b) without overflow."""
     a, b = pair(a, b)
+    dtype = namespace_of(a).result_type(a.dtype, b.dtype)
+    if dtype.kind == "f":  # a number would make float64 of integers
+        a, b = [x if x.dtype == dtype else astype(x, dtype) for x in (a, b)]
     ln2 = math.log(2)
     return logaddexp(a * ln2, b * ln2) / ln2
 
 
 def modf(x: Any, /) -> tuple[Variable, Variable]:
-    """The fraction and the whole part of x, both with its sign."""
-    x = variable(x)
+    """The fraction and the whole part of x, both with its sign; that of an infinity is 0."""
+    x = floating(x)
     whole = trunc(x)
-    return x - whole, whole
+    infinite = isinf(x)
+    return where(infinite, 0, x - where(infinite, 0, whole)), whole
+
+
+def floating(x: Any) -> Variable:
+    """`x` as a Variable, integers and bools in float64."""
+    x = variable(x)
+    return x if x.dtype.kind in "fcV" else astype(x, "float64")
 
 
 @elementwise(x=lambda xp, g, i: xp.ldexp(g, i))

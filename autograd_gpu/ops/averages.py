@@ -13,7 +13,7 @@ from autograd_gpu.ops.reductions import (
     min_,
     sum_,
 )
-from autograd_gpu.ops.shape import broadcast_to, expand_dims, ravel, reshape
+from autograd_gpu.ops.shape import broadcast_to, ravel, reshape
 from autograd_gpu.variable import Variable
 
 
@@ -44,11 +44,11 @@ def average(
 def cov(m: Any, /, *, rowvar: bool = True, correction: float = 1) -> Variable:
     """The covariance matrix of variables, a row each, or with `rowvar=False` a column."""
     m = variable(m)
-    x = expand_dims(m, axis=0) if m.ndim < 2 else m if rowvar else m.T
+    x = reshape(m, (1, -1)) if m.ndim < 2 else m if rowvar else m.T
     x = x - mean(x, 1, None, True)
     other = x.conj() if x.dtype.kind == "c" else x
-    y = (x @ other.T) / (x.shape[1] - correction)
-    return reshape(y, ()) if m.ndim < 2 else y
+    y = (x @ other.T) / max(x.shape[1] - correction, 0)  # NaN for too few observations
+    return reshape(y, ()) if y.shape == (1, 1) else y
 
 
 def corrcoef(x: Any, /, *, rowvar: bool = True) -> Variable:

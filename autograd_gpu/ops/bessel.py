@@ -175,13 +175,13 @@ def k1e(xp: Namespace, x: Array) -> Array:
     return xp.special.k1e(x)
 
 
-@elementwise(x=lambda xp, g, x: g * -(xp.exp(-x) / x))
+@elementwise(x=lambda xp, g, x: g * xp.conj(-(xp.exp(-x) / x)))
 def exp1(xp: Namespace, x: Array) -> Array:
     """The exponential integral E1, for x > 0."""
     return xp.special.exp1(x)
 
 
-@elementwise(x=lambda xp, g, x: g * (xp.exp(x) / x))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.exp(x) / x))
 def expi(xp: Namespace, x: Array) -> Array:
     """The exponential integral Ei."""
     return xp.special.expi(x)

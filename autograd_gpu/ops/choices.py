@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
+from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable, variables
 from autograd_gpu.ops.comparisons import isclose, isnan
 from autograd_gpu.ops.indexing import (
     normal_index,
@@ -86,8 +86,8 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], /, default: Any =
     """
     if len(condlist) != len(choicelist) or not condlist:
         raise ValueError(f"select: {len(condlist)} conditions for {len(choicelist)} choices")
-    result: Any = default
-    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+    *choices, result = variables(*choicelist, default)
+    for condition, choice in zip(reversed(condlist), reversed(choices), strict=True):
         result = where(condition, choice, result)
     return variable(result)
 
@@ -111,7 +111,7 @@ def piecewise(
         raise ValueError(f"piecewise: {m} functions for {n} conditions")
 
     def at(f: Any) -> Any:
-        return f(x, *args, **kwargs) if callable(f) else f
+        return f(x, *args, **kwargs) if callable(f) else beside(x, f)
 
     result: Any = at(funclist[n]) if m > n else 0
     for condition, f in zip(conditions, funclist[:n], strict=True):
@@ -132,7 +132,7 @@ def index_add(x: Any, index: Any, values: Any, /, axis: int = 0, *, alpha: compl
     values = beside(x, values)
     if alpha != 1:
         values = values * alpha
-    where_ = along(axis, normal_index(x, index))
+    where_ = along(axis, normal_index(x, index, "index_add"))
     return variable(x + scatter_add(values, where_, x.shape))
 
 
@@ -141,9 +141,12 @@ def nan_to_num(
 ) -> Variable:
     """`x` with numbers for NaN and the infinities, by default 0 and the largest of its dtype.
 
-    The gradient of what is replaced is 0.
+    The gradient of what is replaced is 0.  The result is a new Variable whatever `copy` says;
+    `np.nan_to_num(v, copy=False)` changes v.
     """
     x = variable(x)
+    if x.dtype.kind == "b":
+        return variable(x.copy())
     if x.dtype.kind == "c":
         parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (x.real, x.imag)]
         return parts[0] + parts[1] * 1j

@@ -19,7 +19,7 @@ from autograd_gpu.backend import (
     current_backend,
     load_backend,
 )
-from autograd_gpu.ops.arguments import beside
+from autograd_gpu.ops.arguments import beside, variables
 from autograd_gpu.ops.casts import placed
 from autograd_gpu.placement import backend_beside, copied, on_its_device
 from autograd_gpu.primitive import primitive
@@ -282,7 +282,7 @@ def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Variable]:
     """
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing is 'xy' or 'ij', not {indexing!r}")
-    xs = [asarray(x) for x in arrays]
+    xs = variables(*arrays)
     n = len(xs)
     order = list(range(n))
     if indexing == "xy" and n > 1:

@@ -8,7 +8,7 @@ from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import axis_of, variable
 from autograd_gpu.ops.exponentials import logaddexp
 from autograd_gpu.ops.joining import concat
-from autograd_gpu.ops.reductions import wide
+from autograd_gpu.ops.reductions import wide, widened
 from autograd_gpu.ops.shape import moveaxis
 from autograd_gpu.ops.taking import take_along_axis
 from autograd_gpu.primitive import primitive
@@ -51,9 +51,9 @@ def cumulative_sum(
     axis = _axis(x, axis)
     adding = wide(x, dtype)
     if include_initial:
-        y = xp.cumulative_sum(x, axis=axis, dtype=adding, include_initial=True)
+        y = xp.cumulative_sum(widened(x, adding), axis=axis, dtype=adding, include_initial=True)
     else:
-        y = x.cumsum(axis, adding)
+        y = widened(x, adding).cumsum(axis, adding)
     return y if adding is dtype else y.astype(x.dtype)
 
 
@@ -92,9 +92,11 @@ def cumulative_prod(
     axis = _axis(x, axis)
     multiplying = wide(x, dtype)
     if include_initial:
-        y = xp.cumulative_prod(x, axis=axis, dtype=multiplying, include_initial=True)
+        y = xp.cumulative_prod(
+            widened(x, multiplying), axis=axis, dtype=multiplying, include_initial=True
+        )
     else:
-        y = x.cumprod(axis, multiplying)
+        y = widened(x, multiplying).cumprod(axis, multiplying)
     return y if multiplying is dtype else y.astype(x.dtype)
 
 

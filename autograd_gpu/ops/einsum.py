@@ -13,6 +13,7 @@ from math import prod
 from typing import Any
 
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.indexing import getitem_
 from autograd_gpu.ops.shape import broadcast_to, permute_dims, reshape
 from autograd_gpu.placement import backend_beside
@@ -142,7 +143,7 @@ def einsum(subscripts: str, *operands: Any) -> Variable:
     """
     if not isinstance(subscripts, str):
         raise TypeError(f"einsum: subscripts are a string, not {type(subscripts).__name__}")
-    xs = [x if isinstance(x, Variable) else Variable(x) for x in operands]
+    xs = variables(*operands)
     try:
         plan = _plan(subscripts, tuple([x.value.shape for x in xs]))
     except ValueError as error:

@@ -21,6 +21,19 @@ def refuse(op: str, name: str, x: Any) -> Any:
     return x
 
 
+def whole(op: str, name: str, n: Any, least: int = 0) -> int:
+    """`n`, an order or a degree, as an int; ValueError for what is none."""
+    n = refuse(op, name, n)
+    if getattr(n, "ndim", 0):
+        raise ValueError(
+            f"{op}: {name} is one whole number for all elements, not an array of shape {n.shape}; "
+            f"call it for each {name}"
+        )
+    if int(n) != n or n < least:
+        raise ValueError(f"{op}: {name} is a whole number from {least} on, not {n}")
+    return int(n)
+
+
 @elementwise(x=lambda xp, g, x, y: g * xp.conj(y * call(xp, digamma, x)))
 def gamma(xp: Namespace, x: Array) -> Array:
     """The gamma function: gamma(n + 1) is n!.
@@ -83,13 +96,11 @@ def polygamma_(xp: Namespace, x: Array, *, order: int) -> Array:
 
 def polygamma(n: int, x: Any, /) -> Variable:
     """The n-th derivative of digamma."""
-    order = int(refuse("polygamma", "n", n))
-    if order < 0:
-        raise ValueError(f"polygamma: n is 0 or more, not {order}")
+    order = whole("polygamma", "n", n)
     return digamma(x) if order == 0 else polygamma_(x, order)
 
 
-@elementwise(x=lambda xp, g, x, y: g * -(y * call(xp, digamma, x)))
+@elementwise(x=lambda xp, g, x, y: g * xp.conj(-(y * call(xp, digamma, x))))
 def rgamma(xp: Namespace, x: Array) -> Array:
     """1 / gamma(x), for x that is no negative integer or 0."""
     return 1 / xp.special.gamma(x)

@@ -7,9 +7,8 @@ from typing import Any
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.arguments import beside, namespace_of, variable
 from autograd_gpu.ops.indexing import scatter_add
-from autograd_gpu.ops.reductions import (
-    max_,
-)
+from autograd_gpu.ops.joining import stack
+from autograd_gpu.ops.reductions import max_, min_
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
@@ -54,7 +53,10 @@ def bincount(
     if x.ndim != 1 or x.dtype.kind not in "iub":
         raise TypeError(f"bincount: a 1-d array of integers is needed, not {x.dtype} {x.shape}")
     if length is None:
-        length = max(int(max_(x)) + 1 if x.size else 0, minlength)
+        least, largest = stack([min_(x), max_(x)]).tolist() if x.size else (0, -1)
+        if least < 0:
+            raise ValueError(f"bincount: numbers from 0 on are counted, and one is {least}")
+        length = max(int(largest) + 1, minlength)
     if weights is None:
         weights = namespace_of(x).ones(x.shape, dtype="int64")
     return scatter_add(weights, x, (length,))

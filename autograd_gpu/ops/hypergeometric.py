@@ -15,21 +15,34 @@ from autograd_gpu.ops.nested import call
 from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
 
+# Numbers arrive in the dtype of the argument, and parameters are real beside complex ones too.
 
-@elementwise(z=lambda xp, g, v, z: g * (call(xp, hyp0f1_, v + 1, z) / v))
+
+def _hyp0f1(xp: Namespace, g: Any, v: Any, z: Any) -> Any:
+    v = v.real
+    return g * xp.conj(call(xp, hyp0f1_, v + 1, z) / v)
+
+
+def _hyp1f1(xp: Namespace, g: Any, a: Any, b: Any, x: Any) -> Any:
+    a, b = a.real, b.real
+    return g * xp.conj(call(xp, hyp1f1_, a + 1, b + 1, x) * (a / b))
+
+
+@elementwise(z=_hyp0f1)
 def hyp0f1_(xp: Namespace, v: Array, z: Array) -> Array:
     """`hyp0f1`."""
     return xp.special.hyp0f1(v, z)
 
 
-@elementwise(x=lambda xp, g, a, b, x: g * (call(xp, hyp1f1_, a + 1, b + 1, x) * (a / b)))
+@elementwise(x=_hyp1f1)
 def hyp1f1_(xp: Namespace, a: Array, b: Array, x: Array) -> Array:
     """`hyp1f1`."""
     return xp.special.hyp1f1(a, b, x)
 
 
 def _hyp2f1(xp: Namespace, g: Any, a: Any, b: Any, c: Any, z: Any) -> Any:
-    return g * (call(xp, hyp2f1_, a + 1, b + 1, c + 1, z) * (a * b / c))
+    a, b, c = a.real, b.real, c.real
+    return g * xp.conj(call(xp, hyp2f1_, a + 1, b + 1, c + 1, z) * (a * b / c))
 
 
 @elementwise(z=_hyp2f1)

@@ -7,6 +7,7 @@ indices out of range wrap around silently.
 
 from __future__ import annotations
 
+from numbers import Integral, Number
 from typing import Any
 
 from autograd_gpu.backend import (
@@ -20,6 +21,7 @@ from autograd_gpu.backend import (
     find_backend,
     same_home,
 )
+from autograd_gpu.callers import describe
 from autograd_gpu.ops.debug import active, check_index
 from autograd_gpu.placement import backend_beside, require_together
 from autograd_gpu.primitive import primitive
@@ -29,22 +31,23 @@ from autograd_gpu.variable import Variable
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
-def normal_index(x: Any, index: Any) -> Any:
+def normal_index(x: Any, index: Any, op: str = "getitem") -> Any:
     """`index` for `x` with Variables unwrapped and lists made arrays of the backend of `x`.
 
-    What is saved for the backward does not change when a list in it changes.
+    What is saved for the backward does not change when a list in it changes.  Raises IndexError,
+    with the name of the op, for numbers that are no integers and for strings.
     """
     if index.__class__ in _BASIC:
         return index
     if index.__class__ is tuple:
         for entry in index:
             if entry.__class__ not in _BASIC:
-                return tuple([_entry(x, entry) for entry in index])
+                return tuple([_entry(x, entry, op) for entry in index])
         return index
-    return _entry(x, index)
+    return _entry(x, index, op)
 
 
-def _entry(x: Any, entry: Any) -> Any:
+def _entry(x: Any, entry: Any, op: str) -> Any:
     if entry.__class__ in _BASIC:
         return entry
     if isinstance(entry, Variable):
@@ -59,12 +62,20 @@ def _entry(x: Any, entry: Any) -> Any:
             array = backend.asarray([v.tolist() if isinstance(v, Variable) else v for v in entry])
         # an empty list is a float64 array to NumPy
         return array if array.size else array.astype("int64")
+    elif isinstance(entry, str) or (isinstance(entry, Number) and not isinstance(entry, Integral)):
+        # CuPy would make integers of them: 1 of 1.5
+        raise IndexError(
+            f"{op}(x: {describe(x)}, index={entry!r}): an index is made of integers, slices, None, "
+            "Ellipsis, arrays of integers and masks"
+        )
     kind = entry.__class__
     if kind in BACKENDS:
         value = x.value if isinstance(x, Variable) else x
         home = BACKENDS.get(value.__class__)
-        if home is not None and not same_home(home, BACKENDS[kind]) and entry.ndim:
-            raise backend_mismatch("indexing", [value, entry])
+        if home is not None and not same_home(home, BACKENDS[kind]):
+            if entry.ndim:
+                raise backend_mismatch("indexing", [value, entry])
+            return _entry(x, entry.item(), op)
         if SEVERAL_DEVICES and value.__class__ is kind:
             require_together("indexing", value, entry)
     return entry
@@ -131,7 +142,7 @@ def scatter_add(x: Any, index: Any, shape: tuple[int, ...]) -> Variable:
     >>> scatter_add(Variable([1.0, 2.0, 3.0]), [0, 0, 2], (4,))
     Variable(array([3., 0., 3., 0.], dtype=float32))
     """
-    return scatter_add_(x, normal_index(x, index), shape)
+    return scatter_add_(x, normal_index(x, index, "scatter_add"), shape)
 
 
 def _without(g: Any, index: Any) -> Any:
@@ -197,10 +208,21 @@ def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
 def set_at(x: Any, index: Any, v: Any) -> Variable:
     """A copy of `x` with `v`, cast to its dtype, at `index`: `x[index] = v` as a function.
 
-    Where the index repeats an element, the last write wins and gets the gradient.
+    Where the index repeats an element, the last write wins and gets the gradient.  Raises TypeError
+    where integers or bools would lose a gradient.
 
     >>> set_at(Variable([1.0, 2.0, 3.0]), [0, 2], 9.0)
     Variable(array([9., 2., 9.], dtype=float32))
     """
-    result = set_at_(x, v, normal_index(x, index))
-    return result if result.value.dtype.kind in DIFFERENTIABLE else result.detach()
+    result = set_at_(x, v, normal_index(x, index, "set_at"))
+    if result.requires_grad and result.value.dtype.kind not in DIFFERENTIABLE:
+        raise no_room(result, v)
+    return result
+
+
+def no_room(x: Any, v: Any) -> TypeError:
+    """The error for a gradient that would be lost in integers."""
+    return TypeError(
+        f"x[index] = v: {v.dtype} in x of {x.dtype} would lose the gradient of v; use "
+        f"x.astype(...) first, or v.detach()"
+    )

@@ -22,7 +22,7 @@ from autograd_gpu.graph import edges_of, make_result
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import describe, explain
 from autograd_gpu.ops.casts import astype
-from autograd_gpu.ops.indexing import normal_index
+from autograd_gpu.ops.indexing import no_room, normal_index
 from autograd_gpu.placement import near, require_together
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.values import DIFFERENTIABLE, from_python
@@ -61,7 +61,7 @@ def _raw(x: Variable, value: Any, change: str) -> Any:
         value = value.value
     backend = BACKENDS[x.value.__class__]
     if isinstance(value, (list, tuple)):
-        return from_python(value, backend=backend)
+        return from_python(value, backend=backend, beside=[x])
     found = find_backend(value)
     if found is not None and not same_home(found, backend) and value.ndim:
         raise backend_mismatch(change, [x.value, value])
@@ -74,15 +74,15 @@ def setitem(x: Variable, index: Any, value: Any) -> None:
     """`x[index] = value`: `x` takes on a new value, and is recorded as the result of `set_at`.
 
     `value` is cast to the dtype of `x` and broadcasts.  Where the index repeats an element, the
-    last write wins and gets the gradient.  Raises RuntimeError for a leaf that requires a gradient
-    while recording.
+    last write wins and gets the gradient.  While recording, raises RuntimeError for a leaf that
+    requires a gradient, and TypeError where integers or bools would lose that of `value`.
 
     >>> x = Variable([1.0, 2.0, 3.0])
     >>> x[1:] = 0.0
     >>> x
     Variable(array([1., 0., 0.], dtype=float32))
     """
-    index = normal_index(x, index)
+    index = normal_index(x, index, "setitem")
     edges = edges_of((x, value))
     if edges is not None and x.value.dtype.kind in f"{DIFFERENTIABLE}V":
         _check_leaf(x, "x[index] = v")
@@ -94,6 +94,8 @@ def setitem(x: Variable, index: Any, value: Any) -> None:
             setattr(node, f"s_{name}", saved)
         _becomes(x, make_result(x.value, node))
     else:
+        if edges is not None:
+            raise no_room(x, value)
         _assign(x, index, value)
 
 

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.gammas import refuse
+from autograd_gpu.ops.gammas import whole
 from autograd_gpu.ops.nested import call
 from autograd_gpu.ops.special import SLOPE, far_limit, far_series, sinc
 from autograd_gpu.primitive import elementwise, primitive
@@ -17,7 +17,7 @@ NEAR = 1.5
 
 
 def _expn(xp: Namespace, g: Any, x: Any, y: Any, n: int) -> Any:
-    return g * -(call(xp, expn_, x, n=n - 1) if n else y + y / x)
+    return g * xp.conj(-(call(xp, expn_, x, n=n - 1) if n else y + y / x))
 
 
 @elementwise(x=_expn)
@@ -36,13 +36,10 @@ def expn(n: int, x: Any, /) -> Variable:
     >>> ag.special.expn(2, Variable([1.0]))
     Variable(array([0.14849551], dtype=float32))
     """
-    order = int(refuse("expn", "n", n))
-    if order < 0:
-        raise ValueError(f"expn: n is 0 or more, not {order}")
-    return expn_(x, order)
+    return expn_(x, whole("expn", "n", n))
 
 
-@elementwise(x=lambda xp, g, x, order: g * call(xp, exp_moment, x, order=order + 1))
+@elementwise(x=lambda xp, g, x, order: g * xp.conj(call(xp, exp_moment, x, order=order + 1)))
 def exp_moment(xp: Namespace, x: Array, *, order: int) -> Array:
     """The integral of t ** order * exp(x t) from 0 to 1: the derivatives of `exprel`.
 
@@ -70,13 +67,13 @@ def exprel(x: Any, /) -> Variable:
     return exp_moment(x, 0)
 
 
-@elementwise(x=lambda xp, g, x: g * call(xp, sinc, x / math.pi))
+@elementwise(x=lambda xp, g, x: g * xp.conj(call(xp, sinc, x / math.pi)))
 def sine_integral(xp: Namespace, x: Array) -> Array:
     """The integral of sin(t) / t from 0 to x."""
     return xp.special.sici(x)[0]
 
 
-@elementwise(x=lambda xp, g, x: g * (xp.cos(x) / x))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.cos(x) / x))
 def cosine_integral(xp: Namespace, x: Array) -> Array:
     """Euler's constant, log(x), and the integral of (cos(t) - 1) / t from 0 to x."""
     return xp.special.sici(x)[1]
@@ -92,13 +89,13 @@ def _sinhc(xp: Namespace, x: Any) -> Any:
     return (call(xp, exp_moment, x, order=0) + call(xp, exp_moment, -x, order=0)) * 0.5
 
 
-@elementwise(x=lambda xp, g, x: g * _sinhc(xp, x))
+@elementwise(x=lambda xp, g, x: g * xp.conj(_sinhc(xp, x)))
 def sinh_integral(xp: Namespace, x: Array) -> Array:
     """The integral of sinh(t) / t from 0 to x."""
     return xp.special.shichi(x)[0]
 
 
-@elementwise(x=lambda xp, g, x: g * (xp.cosh(x) / x))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.cosh(x) / x))
 def cosh_integral(xp: Namespace, x: Array) -> Array:
     """Euler's constant, log(x), and the integral of (cosh(t) - 1) / t from 0 to x."""
     return xp.special.shichi(x)[1]
@@ -120,7 +117,7 @@ def log_ratio(xp: Namespace, u: Any) -> Any:
     return xp.where(near, series, xp.log1p(w) / w)
 
 
-@elementwise(x=lambda xp, g, x: g * -log_ratio(xp, x - 1))
+@elementwise(x=lambda xp, g, x: g * xp.conj(-log_ratio(xp, x - 1)))
 def spence(xp: Namespace, x: Array) -> Array:
     """The dilogarithm as SciPy has it: the integral of log(t) / (1 - t) from 1 to x, x >= 0."""
     return xp.special.spence(x)
@@ -128,7 +125,7 @@ def spence(xp: Namespace, x: Array) -> Array:
 
 def _fresnel(xp: Namespace, g: Any, x: Any) -> Any:
     phase = x * x * (0.5 * math.pi)
-    return g[0] * xp.sin(phase) + g[1] * xp.cos(phase)
+    return g[0] * xp.conj(xp.sin(phase)) + g[1] * xp.conj(xp.cos(phase))
 
 
 @primitive(x=_fresnel, outputs=True)
@@ -139,8 +136,10 @@ def fresnel(xp: Namespace, x: Array) -> tuple[Array, Array]:
 
 def _dawsn(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     far = xp.abs(x) > far_limit(x)
+    if x.dtype.kind == "c":  # the series is for the neighbourhood of the real axis
+        far = far & (xp.abs(xp.imag(x)) < 1)
     near = 1 - 2 * xp.where(far, 0, x) * y
-    return g * xp.where(far, far_series(xp, x, far, 1) * -0.5, near)
+    return g * xp.conj(xp.where(far, far_series(xp, x, far, 1) * -0.5, near))
 
 
 @elementwise(x=_dawsn)
@@ -149,7 +148,7 @@ def dawsn(xp: Namespace, x: Array) -> Array:
     return xp.special.dawsn(x)
 
 
-@elementwise(x=lambda xp, g, x: g * (SLOPE * xp.exp(x * x)))
+@elementwise(x=lambda xp, g, x: g * xp.conj(SLOPE * xp.exp(x * x)))
 def erfi(xp: Namespace, x: Array) -> Array:
     """-1j * erf(1j * x) for real x."""
     return xp.special.erfi(x)

@@ -1,4 +1,4 @@
-"""Squared error as one op."""
+"""Losses that are one op for each element, for the sake of speed or of their gradients."""
 
 from __future__ import annotations
 
@@ -35,3 +35,23 @@ def squared_error(xp: Namespace, x: Array, target: Array, *, reduction: str = "m
     d = x - target
     d *= d
     return d if reduction == "none" else xp.mean(d) if reduction == "mean" else xp.sum(d)
+
+
+def _bounded_log(xp: Namespace, p: Any) -> Any:
+    """log(p), or -100 where that is less; without a warning at 0."""
+    return xp.clip(xp.log(xp.clip(p, 1e-45, None)), -100.0, None)
+
+
+@primitive(
+    # not that of the bounded logarithms: where these are bound, and the loss is at its largest,
+    # nothing would be learned
+    p=lambda xp, g, p, target: g * (p - target) / xp.clip(p * (1 - p), 1e-12, None),
+    target=lambda xp, g, p: g * (_bounded_log(xp, 1 - p) - _bounded_log(xp, p)),
+    tangent="elementwise",
+)
+def binary_cross_entropy(xp: Namespace, p: Array, target: Array) -> Array:
+    """-(target · log(p) + (1 - target) · log(1 - p)) with logarithms of -100 and more.
+
+    The gradient is (p - target) / (p · (1 - p)) with a denominator of 1e-12 and more.
+    """
+    return -(target * _bounded_log(xp, p) + (1 - target) * _bounded_log(xp, 1 - p))

@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.callers import named
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.elementwise import multiply
 from autograd_gpu.ops.shape import moveaxis, permute_dims, reshape
 from autograd_gpu.primitive import primitive
@@ -64,7 +65,7 @@ def vecdot(x1: Any, x2: Any, /, axis: int = -1) -> Variable:
     >>> vecdot(Variable([1.0, 2.0]), Variable([3.0, 4.0]))
     Variable(array(11., dtype=float32))
     """
-    x1, x2 = _variable(x1), _variable(x2)
+    x1, x2 = variables(x1, x2)
     if axis != -1:
         x1, x2 = moveaxis(x1, axis, -1), moveaxis(x2, axis, -1)
     n1, n2 = x1.shape[-1], x2.shape[-1]
@@ -86,7 +87,7 @@ def tensordot(x1: Any, x2: Any, /, axes: int | Sequence[Any] = 2) -> Variable:
     >>> tensordot(Variable([[1.0, 2.0]]), Variable([[3.0], [4.0]]), 1)
     Variable(array([[11.]], dtype=float32))
     """
-    x1, x2 = _variable(x1), _variable(x2)
+    x1, x2 = variables(x1, x2)
     if isinstance(axes, int):
         if axes < 0 or axes > min(x1.ndim, x2.ndim):
             raise ValueError(f"tensordot: axes={axes} for {_kind(x1)} and {_kind(x2)}")
@@ -119,13 +120,14 @@ def outer(x1: Any, x2: Any) -> Variable:
     >>> outer(Variable([1.0, 2.0]), Variable([3.0, 4.0])).tolist()
     [[3.0, 4.0], [6.0, 8.0]]
     """
+    x1, x2 = variables(x1, x2)
     return multiply(reshape(x1, (-1, 1)), reshape(x2, (1, -1)))
 
 
 def dot(a: Any, b: Any) -> Variable:
     """NumPy's dot: `matmul` for vectors and matrices, a plain product for a number, and a sum over
     the last axis of `a` and the last but one of `b` for more axes."""
-    a, b = _variable(a), _variable(b)
+    a, b = variables(a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     if b.ndim <= 2:
@@ -135,7 +137,7 @@ def dot(a: Any, b: Any) -> Variable:
 
 def inner(a: Any, b: Any) -> Variable:
     """The sum of products over the last axis of both, for all pairs of the other axes."""
-    a, b = _variable(a), _variable(b)
+    a, b = variables(a, b)
     if not a.ndim or not b.ndim:
         return multiply(a, b)
     return tensordot(a, b, ((-1,), (-1,)))
@@ -147,17 +149,13 @@ def kron(a: Any, b: Any) -> Variable:
     >>> kron(Variable([1.0, 2.0]), Variable([1.0, 1.0])).tolist()
     [1.0, 1.0, 2.0, 2.0]
     """
-    a, b = _variable(a), _variable(b)
+    a, b = variables(a, b)
     n = max(a.ndim, b.ndim)
     p = (1,) * (n - a.ndim) + tuple(a.shape)
     q = (1,) * (n - b.ndim) + tuple(b.shape)
     left = reshape(a, tuple([size for i in p for size in (i, 1)]))
     right = reshape(b, tuple([size for i in q for size in (1, i)]))
     return reshape(multiply(left, right), tuple([i * j for i, j in zip(p, q, strict=True)]))
-
-
-def _variable(x: Any) -> Variable:
-    return x if isinstance(x, Variable) else Variable(x)
 
 
 def _conj(x: Variable) -> Variable:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autograd_gpu.ops.arguments import axis_of, beside, namespace_of, variable
+from autograd_gpu.ops.arguments import axis_of, namespace_of, variable, variables
 from autograd_gpu.ops.indexing import (
     getitem,
     scatter_add,
@@ -107,8 +107,7 @@ def cross(
 
     Of two vectors with 2 elements it is the third element alone.
     """
-    a = variable(a)
-    b = beside(a, b)
+    a, b = variables(a, b)
     if axis is not None:
         axisa = axisb = axisc = axis
     a = moveaxis(a, axis_of("cross", axisa, a.ndim), -1)
@@ -129,8 +128,7 @@ def cross(
 
 def vdot(a: Any, b: Any, /) -> Variable:
     """The sum of `conj(a) * b` over all elements, both taken flat."""
-    a = variable(a)
-    b = beside(a, b)
+    a, b = variables(a, b)
     if a.size != b.size:
         raise ValueError(f"vdot: {a.size} and {b.size} elements")
     a = a.conj() if a.dtype.kind == "c" else a

@@ -6,22 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 from autograd_gpu.ops.arguments import variable
-from autograd_gpu.ops.gammas import refuse
+from autograd_gpu.ops.gammas import whole
 from autograd_gpu.variable import Variable
 
 Step = Callable[[int, Any, Any, Any], Any]
 
 
-def _degree(op: str, n: Any) -> int:
-    degree = int(refuse(op, "n", n))
-    if degree < 0 or degree != n:
-        raise ValueError(f"{op}: n is a whole number from 0 on, not {n}")
-    return degree
-
-
 def _recurrence(op: str, n: Any, x: Any, first: Callable[[Any], Any], step: Step) -> Variable:
     """The n-th of p[0] = 1, p[1] = first(x), p[k + 1] = step(k, x, p[k], p[k - 1])."""
-    degree = _degree(op, n)
+    degree = whole(op, "n", n)
     x = variable(x)
     before, now = x * 0 + 1, first(x)
     if not degree:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.arguments import along, beside, namespace_of, variable
+from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.joining import concat
 from autograd_gpu.ops.quantiles import median
@@ -58,8 +58,9 @@ def pad(
 ) -> Variable:
     """`x` with a border before and after it along every axis.
 
-    `pad_width` is NumPy's: a number for all sides, a pair (before, after) for all axes, or such a
-    pair for each axis; so are `constant_values`, `end_values` and `stat_length`.  The modes are
+    `pad_width` is NumPy's: a number for all sides, a pair (before, after) for all axes, such a pair
+    for each axis, or a dictionary of numbers and pairs for some axes.  `constant_values`,
+    `end_values` and `stat_length` are a number, a pair or a pair for each axis too.  The modes are
 
         constant     `constant_values`
         edge         the outermost element
@@ -180,6 +181,11 @@ def _mirrored(
 
 def _pairs(pad_width: Any, ndim: int) -> tuple[tuple[int, int], ...]:
     given = pad_width.tolist() if hasattr(pad_width, "tolist") else pad_width
+    if isinstance(given, dict):  # widths of some of the axes, 0 for the others
+        widths: list[Any] = [(0, 0)] * ndim
+        for axis, width in given.items():
+            widths[axis_of("pad", axis, ndim)] = width
+        given = [(w, w) if isinstance(w, int) else w for w in widths]
     try:
         if isinstance(given, int):
             pairs = [(given, given)] * ndim

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.ops import linalg
-from autograd_gpu.ops.arguments import beside, namespace_of, variable
+from autograd_gpu.ops.arguments import beside, namespace_of, variable, variables
+from autograd_gpu.ops.arithmetic import floating
 from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.creation import zeros_like
 from autograd_gpu.ops.elementwise import multiply
@@ -40,6 +41,8 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Variable:
     x = variable(x)
     if x.ndim != 1:
         raise ValueError(f"vander: a 1-d array is needed, the shape is {x.shape}")
+    if x.dtype.kind in "biu":  # the powers of small integers are large
+        x = astype(x, namespace_of(x).result_type(x.dtype, "int64"))
     n = x.shape[0] if N is None else N
     if not n:
         return variable(x[:, None][:, :0])
@@ -154,12 +157,13 @@ def poly(seq_of_zeros: Any) -> Variable:
     >>> poly(Variable([1.0, -2.0])).tolist()
     [1.0, 1.0, -2.0]
     """
-    z = variable(seq_of_zeros)
+    z = floating(seq_of_zeros)
     if z.ndim == 2:
-        z = linalg.eigvals(z)
+        p = poly(linalg.eigvals(z))
+        return p if z.dtype.kind == "c" else p.real
     if z.ndim != 1:
         raise ValueError(f"poly: a vector or a square matrix is needed, the shape is {z.shape}")
-    one = Variable(namespace_of(z).ones(1, dtype=z.dtype if z.dtype.kind in "fc" else "float64"))
+    one = Variable(namespace_of(z).ones(1, dtype=z.dtype))
     p = one
     for i in range(z.shape[0]):
         p = convolve(p, concat([one, -z[i : i + 1]]))
@@ -194,8 +198,8 @@ def polyfit(x: Any, y: Any, deg: int, *, w: Any = None) -> Variable:
     >>> polyfit(Variable([0.0, 1.0, 2.0]), [1.0, 3.0, 5.0], 1).round(4).tolist()
     [2.0, 1.0]
     """
+    x, y = variables(x, y)
     x = _vector("polyfit", x)
-    y = beside(x, y)
     if deg < 0 or y.ndim not in (1, 2) or y.shape[:1] != x.shape:
         raise ValueError(f"polyfit: x of shape {x.shape}, y of shape {y.shape} and deg={deg}")
     powers = vander(x, deg + 1)

@@ -40,6 +40,11 @@ def wide(x: Array, dtype: Any = None) -> Any:
     return dtype
 
 
+def widened(x: Array, dtype: Any) -> Array:
+    """`x` to be added up or multiplied in `dtype`: bfloat16 cast before, as CuPy has no kernel."""
+    return x.astype(dtype) if dtype is not None and x.dtype.kind == "V" else x
+
+
 def _spread(xp: Namespace, g: Any, x_shape: Any, axis: Axis, keepdims: bool) -> Any:
     """Every element of a sum gets the gradient of the sum."""
     return xp.broadcast_to(_restored(xp, g, x_shape, axis, keepdims), x_shape)
@@ -108,7 +113,7 @@ def prod(
 ) -> Array:
     """The product over `axis`, in `dtype`; the derivative is true where elements are 0 too."""
     multiplying = wide(x, dtype)
-    y = x.prod(axis, multiplying, None, keepdims)
+    y = widened(x, multiplying).prod(axis, multiplying, None, keepdims)
     return y if multiplying is dtype else y.astype(x.dtype)
 
 

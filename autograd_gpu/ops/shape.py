@@ -7,6 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.callers import named
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.taking import take
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
@@ -156,7 +157,7 @@ def broadcast_arrays(*arrays: Any) -> list[Variable]:
     >>> [x.shape for x in broadcast_arrays(Variable([1.0, 2.0]), Variable([[3.0], [4.0]]))]
     [(2, 2), (2, 2)]
     """
-    arrays = tuple([x if isinstance(x, Variable) else Variable(x) for x in arrays])
+    arrays = tuple(variables(*arrays))
     shape = broadcast_shapes(*[x.shape for x in arrays])
     return [broadcast_to(x, shape) for x in arrays]
 

@@ -26,7 +26,7 @@ def erf(xp: Namespace, x: Array) -> Array:
     return xp.erf(x)
 
 
-@elementwise(x=lambda xp, g, x: g * (-SLOPE * xp.exp(-(x * x))))
+@elementwise(x=lambda xp, g, x: g * xp.conj(-SLOPE * xp.exp(-(x * x))))
 def erfc(xp: Namespace, x: Array) -> Array:
     """1 - erf(x), accurate where it is tiny."""
     return xp.special.erfc(x)
@@ -53,7 +53,7 @@ def far_series(xp: Namespace, x: Any, far: Any, sign: float) -> Any:
 def _erfcx(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     far = x > far_limit(x)
     near = 2 * xp.where(far, 0, x) * y - SLOPE
-    return g * xp.where(far, far_series(xp, x, far, -1) * (-0.5 * SLOPE), near)
+    return g * xp.conj(xp.where(far, far_series(xp, x, far, -1) * (-0.5 * SLOPE), near))
 
 
 @elementwise(x=_erfcx)
@@ -74,7 +74,7 @@ def erfcinv(xp: Namespace, x: Array) -> Array:
     return xp.special.erfcinv(x)
 
 
-@elementwise(x=lambda xp, g, x: g * (xp.exp(x * x * -0.5) / ROOT_2PI))
+@elementwise(x=lambda xp, g, x: g * xp.conj(xp.exp(x * x * -0.5) / ROOT_2PI))
 def ndtr(xp: Namespace, x: Array) -> Array:
     """The share of the standard normal distribution below x."""
     return xp.special.ndtr(x)
@@ -85,7 +85,7 @@ def _log_ndtr(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
     left = x < 0
     below = call(xp, erfcx, xp.where(left, x, 0) * -(0.5**0.5))
     above = xp.exp(xp.square(xp.where(left, 0, x)) * -0.5 - xp.where(left, 0, y))
-    return g * xp.where(left, 2 / (ROOT_2PI * below), above / ROOT_2PI)
+    return g * xp.conj(xp.where(left, 2 / (ROOT_2PI * below), above / ROOT_2PI))
 
 
 @elementwise(x=_log_ndtr)
@@ -115,8 +115,8 @@ def _ratio(xp: Namespace, x: Any, y: Any) -> Any:
 
 
 @elementwise(
-    a=lambda xp, g, b: g * xp.log(b),
-    b=lambda xp, g, a, b: g * _ratio(xp, a, b),
+    a=lambda xp, g, b: g * xp.conj(xp.log(b)),
+    b=lambda xp, g, a, b: g * xp.conj(_ratio(xp, a, b)),
 )
 def xlogy(xp: Namespace, a: Array, b: Array) -> Array:
     """a * log(b), and 0 where a is 0.
@@ -128,8 +128,8 @@ def xlogy(xp: Namespace, a: Array, b: Array) -> Array:
 
 
 @elementwise(
-    a=lambda xp, g, b: g * xp.log1p(b),
-    b=lambda xp, g, a, b: g * _ratio(xp, a, 1 + b),
+    a=lambda xp, g, b: g * xp.conj(xp.log1p(b)),
+    b=lambda xp, g, a, b: g * xp.conj(_ratio(xp, a, 1 + b)),
 )
 def xlog1py(xp: Namespace, a: Array, b: Array) -> Array:
     """a * log(1 + b), and 0 where a is 0."""
@@ -167,7 +167,7 @@ NEAR = 3.0
 
 
 def _sinc_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:
-    return g * call(xp, sinc_slope, x, order=order + 1)
+    return g * xp.conj(call(xp, sinc_slope, x, order=order + 1))
 
 
 @elementwise(x=_sinc_slope)
@@ -191,7 +191,7 @@ def sinc_slope(xp: Namespace, x: Array, *, order: int) -> Array:
     return xp.where(near, series, far) * math.pi**order
 
 
-@elementwise(x=lambda xp, g, x: g * call(xp, sinc_slope, x, order=1))
+@elementwise(x=lambda xp, g, x: g * xp.conj(call(xp, sinc_slope, x, order=1)))
 def sinc(xp: Namespace, x: Array) -> Array:
-    """sin(pi x) / (pi x), and 1 at 0; for real x."""
+    """sin(pi x) / (pi x), and 1 at 0."""
     return xp.sinc(x)

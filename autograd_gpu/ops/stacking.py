@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable
+from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable, variables
 from autograd_gpu.ops.joining import concat, split
 from autograd_gpu.ops.shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshape
 from autograd_gpu.ops.taking import take
@@ -18,23 +18,23 @@ def vstack(arrays: Sequence[Any], /) -> Variable:
     >>> vstack([Variable([1.0, 2.0]), Variable([3.0, 4.0])]).shape
     (2, 2)
     """
-    return concat([atleast_2d(x) for x in _sequence("vstack", arrays)], axis=0)
+    return concat([atleast_2d(x) for x in variables(*_sequence("vstack", arrays))], axis=0)
 
 
 def hstack(arrays: Sequence[Any], /) -> Variable:
     """Arrays side by side: along the second axis, vectors along their only one."""
-    parts = [atleast_1d(x) for x in _sequence("hstack", arrays)]
+    parts = [atleast_1d(x) for x in variables(*_sequence("hstack", arrays))]
     return concat(parts, axis=0 if parts and parts[0].ndim == 1 else 1)
 
 
 def dstack(arrays: Sequence[Any], /) -> Variable:
     """Arrays one behind the other, along the third axis."""
-    return concat([atleast_3d(x) for x in _sequence("dstack", arrays)], axis=2)
+    return concat([atleast_3d(x) for x in variables(*_sequence("dstack", arrays))], axis=2)
 
 
 def column_stack(arrays: Sequence[Any], /) -> Variable:
     """Vectors as the columns of a matrix; matrices side by side."""
-    parts = [variable(x) for x in _sequence("column_stack", arrays)]
+    parts = variables(*_sequence("column_stack", arrays))
     return concat([reshape(x, (-1, 1)) if x.ndim < 2 else x for x in parts], axis=1)
 
 

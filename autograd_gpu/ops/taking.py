@@ -47,7 +47,8 @@ def _take_x(
 def take(x: Any, indices: Any, /, axis: int | None = None) -> Variable:
     """The elements of `x` at `indices` along `axis`, or of the flat array without one.
 
-    Raises IndexError for an index out of range (on CuPy these wrap around).
+    Raises IndexError for an index out of range (on CuPy these wrap around), and TypeError for
+    indices that are no integers.
 
     >>> take(Variable([[1.0, 2.0], [3.0, 4.0]]), [1, 0], axis=1)
     Variable(array([[2., 1.],
@@ -56,6 +57,8 @@ def take(x: Any, indices: Any, /, axis: int | None = None) -> Variable:
     if not isinstance(indices, Variable) and not hasattr(indices, "dtype"):
         indices = own_backend(x).asarray(indices)
         indices = indices if indices.size else indices.astype("int64")
+    if indices.dtype.kind not in "iub":
+        raise TypeError(f"take: indices are integers, not {indices.dtype}; see .astype('int64')")
     return take_(x, indices, axis)
 
 
@@ -79,7 +82,7 @@ def put_along_axis(x: Any, indices: Any, values: Any, axis: int = -1) -> Variabl
 
 
 def _along(x: Variable, indices: Any, axis: int, op: str) -> tuple[Any, ...]:
-    indices = normal_index(x, indices)
+    indices = normal_index(x, indices, op)
     ndim = x.ndim
     if getattr(indices, "ndim", None) != ndim:
         raise ValueError(f"{op}: indices need as many axes as x, {ndim}, not {indices!r:.80}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.arguments import beside, variable
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.nested import call
 from autograd_gpu.ops.shape import flip, reshape
 from autograd_gpu.primitive import primitive
@@ -51,8 +51,7 @@ def convolve_part(xp: Namespace, a: Array, b: Array, *, start: int, stop: int) -
 
 
 def _vectors(op: str, a: Any, v: Any) -> tuple[Variable, Variable]:
-    a = variable(a)
-    v = beside(a, v)
+    a, v = variables(a, v)
     a, v = (reshape(x, (1,)) if not x.ndim else x for x in (a, v))
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ValueError(

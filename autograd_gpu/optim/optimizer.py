@@ -8,7 +8,14 @@ from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
-from autograd_gpu.optim.state import State, check_state, copied_state, like, refuse_to_begin
+from autograd_gpu.optim.state import (
+    State,
+    check_places,
+    check_state,
+    copied_state,
+    like,
+    refuse_to_begin,
+)
 from autograd_gpu.placement import backend_beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
@@ -143,6 +150,7 @@ class Optimizer:
                 self.check_grad(x, grad)
             if SEVERAL_DEVICES:
                 require_together(type(self).__name__, value, grad)
+                check_places(type(self).__name__, value, self.state.get(x, {}))
             if maximize:
                 with near(grad):  # of a 0-d array NumPy makes a scalar
                     grad = backend_of(grad).asarray(-grad)
@@ -176,6 +184,10 @@ class Optimizer:
                 watcher.on_failure(partial(t.state.update, numbers))
         try:
             self.update_all(targets, group)
+        except TypeError:
+            for t in targets:
+                check_places(type(self).__name__, t.grad, t.state)
+            raise
         finally:
             for t in targets:
                 if t.half is not None:

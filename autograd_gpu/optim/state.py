@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
-from autograd_gpu.placement import backend_beside, copied, near
+from autograd_gpu.placement import backend_beside, copied, near, place_of
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
@@ -42,6 +42,16 @@ def like(value: Any, parameter: Array) -> Any:
             return value.copy()
     device = None if target.name == "numpy" else target.device(parameter)
     return target.from_host(source.to_host(value), device)
+
+
+def check_places(name: str, parameter: Array, state: State) -> None:
+    """TypeError if a parameter was moved away from the arrays of its state."""
+    for value in state.values():
+        if hasattr(value, "dtype") and place_of(value) != place_of(parameter):
+            raise TypeError(
+                f"{name}: a parameter was moved after the first step, and its state was not; "
+                "optimizer.load_state_dict(optimizer.state_dict()) moves it"
+            )
 
 
 def check_state(

@@ -16,6 +16,7 @@ VALUES = [
     (lambda: F.pdist(X[0]), r"must be \[N, M\], not \[3\]"),
     (lambda: F.bilinear(X, X, np.ones((2, 3, 4))), r"\[\.\.\., I\], \[\.\.\., J\]"),
     (lambda: F.bilinear(X, X, np.ones((2, 3, 3)), np.ones(3)), r"bias \[3\] must be \[2\]"),
+    (lambda: F.embedding_bag([0, 1, 2], X, [1, 2]), r"offsets begin at 1, not at 0"),
     (lambda: F.multi_margin_loss(X, [0, 1, 2, 3]), r"label 3 is outside \[0, 3\)"),
     (lambda: F.multi_margin_loss(X, [0] * 4, weight=np.ones(2)), r"weight \[2\] must be \[3\]"),
     (lambda: F.multilabel_margin_loss(X, X[:2].astype(int)), "do not broadcast"),

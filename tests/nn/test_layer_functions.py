@@ -154,3 +154,10 @@ def test_one_hot(backend):
 def test_one_hot_of_an_index_out_of_range(wrong):
     with pytest.raises(IndexError, match=rf"one_hot: {wrong} is outside \[0, 3\)"):
         F.one_hot(np.array([0, wrong]), 3)
+
+
+@pytest.mark.parametrize("alpha", [0.3, 1.0, 2.0])
+def test_celu_is_smooth_at_0(backend, alpha):
+    x = on(backend, np.array([-1.0, 0.0, 1.0]), True)
+    slope = ag.gradients(ag.sum(F.celu(x, alpha)), x, create_graph=True)
+    assert slope.tolist() == pytest.approx([np.exp(-1 / alpha), 1, 1])

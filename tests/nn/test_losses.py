@@ -92,3 +92,26 @@ def test_losses_keep_float32_and_run_on_every_backend(backend, loss):
     assert y.dtype == "float32"
     y.backward()
     np.testing.assert_allclose(ag.Variable(v.grad).numpy(), expected.grad, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_binary_cross_entropy_learns_from_a_probability_of_0_or_1(backend, dtype):
+    p = on(backend, np.array([0.0, 1.0, 1e-30, 0.25], dtype), True)
+    target = on(backend, np.array([1, 0, 1, 0], dtype))
+    loss = F.binary_cross_entropy(p, target, reduction="none")
+    expected = [100, 100, -np.log(np.array(1e-30, dtype)), -np.log(0.75)]
+    np.testing.assert_allclose(loss.numpy(), expected, rtol=1e-6)
+    loss.sum().backward()
+    np.testing.assert_allclose(
+        ag.Variable(p.grad).numpy(), [-1e12, 1e12, -1e12, 1 / 0.75], rtol=1e-6
+    )
+
+
+def test_labels_that_are_all_ignored_leave_the_parameters_as_they_are(backend):
+    for loss in (F.cross_entropy, F.nll_loss):
+        for weight in (None, [0.5, 1.0, 2.0]):
+            v = on(backend, normal(2, 3), True)
+            y = loss(v, [-100, -100], weight)
+            assert np.isnan(y.item())
+            y.backward()
+            assert not ag.Variable(v.grad).numpy().any()

@@ -66,6 +66,8 @@ def test_margins(reduction):
             lambda x, p=p: TF.multi_margin_loss(x, torch.tensor([0, 2, 1, 1]), p, 0.7, **r),
             x,
         )
+    compare(lambda x: F.multi_margin_loss(x[0], 1, **r),
+            lambda x: TF.multi_margin_loss(x[0], torch.tensor(1), **r), x)  # fmt: skip
     compare(lambda x: F.hinge_embedding_loss(x, t, 0.4, **r),
             lambda x: TF.hinge_embedding_loss(x, tt, 0.4, **r), x)  # fmt: skip
     compare(lambda x: F.soft_margin_loss(x, t, **r),

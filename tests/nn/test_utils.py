@@ -1,6 +1,7 @@
 """nn.utils: weights in another form, parameters as one vector, and the norm of gradients."""
 
 import copy
+import pickle
 
 import numpy as np
 import pytest
@@ -136,3 +137,16 @@ def test_the_norm_of_gradients(backend):
     assert x.grad.tolist() == [1.0, np.inf]
     with pytest.raises(ValueError, match="norm_type=0 must be positive"):
         utils.get_total_norm(xs, 0)
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
+@pytest.mark.parametrize("norm", [parametrizations.weight_norm, parametrizations.spectral_norm])
+def test_a_copy_of_a_parametrized_layer_is_one_of_its_own(norm, copied):
+    layer, x = norm(nn.Linear(3, 2)).eval(), normal(4, 3)
+    twin = copied(layer)
+    expected = layer(x).numpy()
+    assert repr(twin) == repr(layer)
+    assert np.array_equal(twin(x).numpy(), expected)
+    parametrizations.remove_parametrizations(twin, "weight")
+    assert type(twin) is nn.Linear
+    assert np.array_equal(layer(x).numpy(), expected)

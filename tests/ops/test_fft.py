@@ -127,3 +127,14 @@ def test_errors():
         fft.rfftn(x, axes=())
     with pytest.raises(IndexError, match="fft: axes"):
         fft.fft(1.0)
+
+
+@pytest.mark.parametrize("name", ["fftn", "ifftn", "rfftn", "irfftn", "irfft2"])
+@pytest.mark.parametrize("s", [(4, -1), (-1, -1), (-1, 5)])
+def test_a_size_of_minus_one_is_that_of_the_axis(name, s):
+    check(name, real(3, 4), s=s, axes=(0, 1))
+
+
+def test_the_size_of_one_axis_is_positive():
+    with pytest.raises(ValueError, match=r"irfft: .* cannot be transformed to sizes \[-1\]"):
+        fft.irfft(ag.Variable(real(4)), n=-1)

@@ -7,6 +7,7 @@ from hypothesis.extra import numpy as hnp
 
 import autograd_gpu as ag
 from autograd_gpu import Variable
+from autograd_gpu.backend import load_backend
 from autograd_gpu.grad_check import grad_check
 
 INDICES = {
@@ -131,6 +132,44 @@ def test_wrong_indices(index, error):
         Variable(np.ones((2, 3)))[index]
 
 
+@pytest.fixture(params=["numpy", "cupy"])
+def xp(request):
+    if request.param not in ag.available_backends():
+        pytest.skip("no GPU and not run with --cupy-on-cpu")
+    return load_backend(request.param).xp
+
+
+@pytest.mark.parametrize("index", [1.5, 1.0, np.float32(1), 1j, "1", (0, 1.5), np.array(1.5)])
+def test_an_index_is_never_cut_off_to_an_integer(xp, index):
+    x = Variable(xp.ones((2, 3)))
+    with pytest.raises(IndexError, match=r"getitem\(x: float64\[2, 3\], index="):
+        x[index]
+    with pytest.raises(IndexError, match=r"setitem\(x: float64\[2, 3\]"):
+        x[index] = 0.0
+    assert x.tolist() == [[1.0] * 3] * 2
+
+
+@pytest.mark.parametrize("index", [np.array(1), (slice(None), np.array(-1)), np.array(True)])
+def test_a_0d_array_on_the_host_is_an_index_on_every_backend(xp, index):
+    x = Variable(xp.asarray(np.arange(6.0).reshape(2, 3).tolist()), requires_grad=True)
+    expected = np.arange(6.0, dtype=x.dtype).reshape(2, 3)
+    y = x * 1
+    y[index] = 9.0
+    (y.sum() + x[index].sum()).backward()
+    assert x[index].tolist() == expected[index].tolist()
+    gradient = np.ones((2, 3))
+    gradient[index] = 1.0  # of x[index] alone
+    assert x.grad.tolist() == gradient.tolist()
+    expected[index] = 9.0
+    assert y.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("indices", [[0.0, 1.0], []])
+def test_take_refuses_floats_on_every_backend(xp, indices):
+    with pytest.raises(TypeError, match="take: indices are integers, not float64"):
+        ag.take(Variable(xp.ones(3)), Variable(xp.asarray(indices, dtype="float64")))
+
+
 @st.composite
 def indexed(draw_):
     shape = draw_(hnp.array_shapes(min_dims=1, max_dims=4, min_side=1, max_side=4))
@@ -218,7 +257,7 @@ def test_set_at_keeps_the_dtype():
     assert y.dtype == np.float32
     y.backward(np.ones(3, np.float32))
     assert v.grad.dtype == np.float64
-    assert ag.set_at(Variable(np.zeros(3, np.int64)), slice(2), v).is_leaf
+    assert ag.set_at(Variable(np.zeros(3, np.int64)), slice(2), v.detach()).is_leaf
 
 
 @pytest.mark.parametrize("name", [name for name in INDICES if name != "True"])

@@ -124,11 +124,18 @@ def test_setitem_into_a_constant():
     np.testing.assert_array_equal(v.grad, [4, 6])
 
 
-def test_setitem_of_integers_records_nothing():
+def test_integers_have_no_room_for_a_gradient():
     x = Variable(np.zeros(2, np.int64))
-    x[0] = leaf(3.0)[0]
+    with pytest.raises(TypeError, match="int64 would lose the gradient of v"):
+        x[0] = leaf(3.0)[0]
+    with pytest.raises(TypeError, match="int64 would lose the gradient of v"):
+        ag.set_at(x, 0, leaf(3.0)[0])
+    x[0] = leaf(3.0)[0].detach()
+    with ag.no_grad():
+        x[1] = leaf(4.0)[0]
     assert x.is_leaf
-    assert x.tolist() == [3, 0]
+    assert x.tolist() == [3, 4]
+    assert ag.set_at(x, 0, 5.5).tolist() == [5, 4]
 
 
 def test_repeated_writes_into_an_unshared_result_copy_nothing():

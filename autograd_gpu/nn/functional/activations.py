@@ -62,7 +62,9 @@ def celu(x: Any, alpha: float = 1.0) -> Variable:
     if alpha == 0:
         raise ValueError("celu: alpha must not be 0")
     x = ops.asarray(x)
-    return ops.relu(x) + alpha * ops.expm1(-ops.relu(-x) / alpha)
+    # one branch of `where` for 0 too: there two kinks would each give half of a smooth slope
+    low = x.value <= 0
+    return ops.where(low, alpha * ops.expm1(ops.where(low, x, 0) / alpha), x)
 
 
 def prelu(x: Any, weight: Any) -> Variable:

@@ -72,8 +72,8 @@ def embedding_bag(
     indices
         [B, n]: n rows for each bag; or [N] with `offsets`.
     offsets
-        [B], where each bag begins in `indices`, growing from 0; with `include_last_offset` the last
-        one, [B + 1], is the end of the last bag.
+        [B], where each bag begins in `indices`, growing from 0 (looked at on NumPy only); with
+        `include_last_offset` the last one, [B + 1], is the end of the last bag.
     mode
         'sum', 'mean', or 'max', for indices [B, n] only.
     per_sample_weights
@@ -116,10 +116,19 @@ def embedding_bag(
     else:
         starts = as_raw(offsets, weight)
         bags = starts.shape[0] - include_last_offset
+        _check_first(op, xp, starts)
         bag = xp.searchsorted(starts[:bags], xp.arange(at.shape[0]), side="right") - 1
         y = ops.scatter_add(rows, (bag,), (bags, rows.shape[-1]))
         n = xp.scatter_add(counts, (bag,), (bags,))
     return y / xp.maximum(n, 1)[:, None] if mode == "mean" else y
+
+
+def _check_first(op: str, xp: Any, starts: Any) -> None:
+    # what stands in front of the first bag would count for the last one
+    try:
+        check_indices(xp, starts[:1], 1)
+    except IndexError:
+        raise ValueError(f"{op}: offsets begin at {starts[0]}, not at 0") from None
 
 
 @on_its_device

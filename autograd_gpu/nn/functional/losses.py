@@ -18,6 +18,7 @@ from autograd_gpu.nn.functional.arguments import (
 )
 from autograd_gpu.ops.classification import label_rows
 from autograd_gpu.ops.layers import check_indices
+from autograd_gpu.ops.losses import binary_cross_entropy as of_each
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
@@ -101,7 +102,9 @@ def nll_loss(
     if reduction == "sum":
         return ops.sum_(loss)
     count = xp.sum(factor)
-    return ops.divide(ops.sum_(loss), xp.where(count == 0, math.nan, count))
+    # NaN where all are ignored, whose gradient is 0 and leaves the parameters as they are
+    mean = ops.divide(ops.sum_(loss), xp.where(count == 0, 1, count))
+    return ops.where(count == 0, math.nan, mean)
 
 
 @on_its_device
@@ -153,14 +156,12 @@ def binary_cross_entropy_with_logits(
 def binary_cross_entropy(
     probabilities: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Variable:
-    """Cross-entropy of probabilities; logarithms are bounded at -100, as PyTorch has it."""
+    """Cross-entropy of probabilities; as in PyTorch logarithms are bounded at -100, and the
+    denominator of the gradient (p - target) / (p · (1 - p)) at 1e-12."""
     check_reduction("binary_cross_entropy", reduction)
     check_equal_shapes("binary_cross_entropy", probabilities=probabilities, target=target)
     target = operand(target, probabilities)
-    tiny = 3.7835e-44  # exp(-100)
-    yes = ops.log(ops.clip(probabilities, tiny, None))
-    no = ops.log(ops.clip(1 - probabilities, tiny, None))
-    loss = -(target * yes + (1 - target) * no)
+    loss = of_each(probabilities, target)
     return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
 

@@ -100,7 +100,7 @@ def multi_margin_loss(
     reduction: str = "mean",
 ) -> Variable:
     """The hinge loss of classes: the mean over the other classes of
-    max(0, margin - x[target] + x)ᵖ, for `x` [N, C] and labels [N].
+    max(0, margin - x[target] + x)ᵖ, for `x` [N, C] and labels [N], or [C] and one label.
 
     `weight` [C] multiplies by the weight of the label.  Raises ValueError for labels outside
     [0, C), but not on a GPU.
@@ -113,19 +113,19 @@ def multi_margin_loss(
     labels = as_raw(target, x)
     if labels.dtype.kind not in "iu":
         raise TypeError(f"{op}: labels are integers, not {labels.dtype}")
-    if x.ndim != 2 or tuple(labels.shape) != (x.shape[0],):
+    if x.ndim not in (1, 2) or tuple(labels.shape) != x.shape[:-1]:
         raise ValueError(f"{op}: x {list(x.shape)} and target {list(labels.shape)} must be [N, C] "
-                         f"and [N]")  # fmt: skip
-    xp = backend_near(x).xp
-    check_labels(op, xp, labels, x.shape[1])
-    own = ops.take_along_axis(x, labels[:, None], axis=1)
+                         f"and [N], or [C] and []")  # fmt: skip
+    xp, classes = backend_near(x).xp, x.shape[-1]
+    check_labels(op, xp, labels, classes)
+    own = ops.take_along_axis(x, labels[..., None], axis=-1)
     loss = ops.relu(margin - own + x) ** p
     # the term of the class itself is margin ** p
-    loss = (ops.sum_(loss, axis=1) - margin**p) / x.shape[1]
+    loss = (ops.sum_(loss, axis=-1) - margin**p) / classes
     if weight is not None:
         weight = as_raw(weight, x)
-        if weight.shape != (x.shape[1],):
-            raise ValueError(f"{op}: weight {list(weight.shape)} must be [{x.shape[1]}]")
+        if weight.shape != (classes,):
+            raise ValueError(f"{op}: weight {list(weight.shape)} must be [{classes}]")
         loss = loss * weight[labels]
     return reduced(loss, reduction)
 

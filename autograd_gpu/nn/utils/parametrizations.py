@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from autograd_gpu import ops
@@ -26,13 +27,31 @@ def register_parametrization(module: Module, name: str, parametrization: Paramet
     if not isinstance(module._parameters.get(name), Parameter):
         raise ValueError(f"{type(module).__name__} has no parameter {name!r}")
     if "parametrizations" not in module._modules:
-        # a class of its own for this object, so that the attribute can be computed
-        kind = type(module)
-        module.__class__ = type(f"Parametrized{kind.__name__}", (kind,), {})
+        module.__class__ = _class_for_one(type(module), ())
         module.parametrizations = Module()
     del module._parameters[name]
     setattr(module.parametrizations, name, parametrization)
-    setattr(type(module), name, property(lambda self: getattr(self.parametrizations, name)()))
+    setattr(type(module), name, _computed(name))
+
+
+def _class_for_one(kind: type[Module], names: Iterable[str]) -> type[Module]:
+    """A class of its own for one object, so that these attributes can be computed."""
+    computed = {name: _computed(name) for name in names}
+    return type(f"Parametrized{kind.__name__}", (kind,), {"__reduce_ex__": _reduce, **computed})
+
+
+def _computed(name: str) -> property:
+    return property(lambda self: getattr(self.parametrizations, name)())
+
+
+def _reduce(self: Module, protocol: Any) -> Any:
+    # a copy gets another class, for `remove_parametrizations` takes the attribute from the class
+    return _blank, (type(self).__bases__[0], tuple(self.parametrizations._modules)), self.__dict__
+
+
+def _blank(kind: type[Module], names: Iterable[str]) -> Module:
+    made = _class_for_one(kind, names)
+    return made.__new__(made)
 
 
 def remove_parametrizations(module: Module, name: str) -> Module:
@@ -116,7 +135,8 @@ class _SpectralNorm(Parametrization):
             for _ in range(times):
                 u = normalize(matrix @ v, dim=0, eps=self.eps)
                 v = normalize(ops.matrix_transpose(matrix) @ u, dim=0, eps=self.eps)
-            self.vectors._u, self.vectors._v = u.detach(), v.detach()
+            self.vectors._u.writable()[...] = u.value
+            self.vectors._v.writable()[...] = v.value
 
     def forward(self) -> Any:
         matrix = self._matrix()

@@ -138,11 +138,11 @@ def _transform(
         if one or kind in ("rfft", "irfft"):
             raise ValueError(f"{op}: at least one axis is needed")
         return add(x, 0j)
-    sizes = [x.shape[axis] for axis in axes]
-    if kind == "irfft":
-        sizes[-1] = 2 * (sizes[-1] - 1)
-    given = [None] * len(axes) if s is None else s
-    sizes = [n if m in (None, -1) else int(m) for m, n in zip(given, sizes, strict=True)]
+    own = [x.shape[axis] for axis in axes]
+    sizes = [*own[:-1], 2 * (own[-1] - 1)] if kind == "irfft" else own
+    if s is not None:  # as in NumPy, None is the size of the signal and -1 that of the axis
+        given = zip(s, sizes, own, strict=True)
+        sizes = [n if m is None else k if m == -1 and not one else int(m) for m, n, k in given]
     if min(sizes) < 1:
         raise ValueError(f"{op}: {x.dtype}{list(x.shape)} cannot be transformed to sizes {sizes}")
     if len({axis % x.ndim for axis in axes}) < len(axes):

@@ -66,6 +66,8 @@ def _cofactors_recorded(ops: Namespace, x: Variable) -> Any:
     phase = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
     y = ops.matmul(ops.matmul(adjoint(xp, u), x), adjoint(xp, vh))
     k = max(x.shape[-1] - DEPTH, 0)
+    if not x.size:
+        return ops.zeros_like(x)
     if not k:
         adjugate = _adjugate(ops, y)[0]
     else:

@@ -12,6 +12,7 @@ from autograd_gpu.ops.linalg.equal_values import inverse
 from autograd_gpu.ops.linalg.polar import nuclear_norm
 from autograd_gpu.ops.linalg.singular_values import svdvals
 from autograd_gpu.ops.linalg.solving import inv
+from autograd_gpu.ops.padding import pad
 from autograd_gpu.ops.reductions import Axis, kept, max_, min_, sum_
 from autograd_gpu.ops.shape import expand_dims, moveaxis, reshape
 from autograd_gpu.primitive import primitive
@@ -45,6 +46,13 @@ def vector_norm_(
     return xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
 
+def _or_zero(sizes: Any, axis: Axis) -> Any:
+    """`sizes`, none of them negative, with a 0 for a maximum over nothing."""
+    axes = range(sizes.ndim) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    empty = {a % sizes.ndim for a in axes if not sizes.shape[a]}
+    return pad(sizes, [(0, int(a in empty)) for a in range(sizes.ndim)]) if empty else sizes
+
+
 def vector_norm(x: Any, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Variable:
     """The norm of the elements along `axis`, or of all: (Σ |x|^ord)^(1/ord).
 
@@ -57,7 +65,7 @@ def vector_norm(x: Any, axis: Axis = None, keepdims: bool = False, ord: float = 
     array([0.6, 0.8], dtype=float32)
     """
     if ord == math.inf:
-        return max_(abs_(x), axis, keepdims)
+        return max_(_or_zero(abs_(x), axis), axis, keepdims)
     if ord == -math.inf:
         return min_(abs_(x), axis, keepdims)
     if ord == 1:
@@ -83,10 +91,11 @@ def matrix_norm(x: Any, keepdims: bool = False, ord: Order = "fro") -> Variable:
     if ord == "nuc":
         y = nuclear_norm(x)
     elif ord in (2, -2):
-        y = (max_ if ord == 2 else min_)(svdvals(x), -1)
+        s = svdvals(x)
+        y = max_(_or_zero(s, -1), -1) if ord == 2 else min_(s, -1)
     elif ord in (1, -1, math.inf, -math.inf):
         sums = sum_(abs_(x), -2 if abs(float(ord)) == 1 else -1)
-        y = (max_ if float(ord) > 0 else min_)(sums, -1)
+        y = max_(_or_zero(sums, -1), -1) if float(ord) > 0 else min_(sums, -1)
     else:
         raise ValueError(f"matrix_norm: ord={ord!r} is no order for matrices")
     return expand_dims(y, (-2, -1)) if keepdims else y
@@ -134,4 +143,6 @@ def matrix_rank(xp: Namespace, x: Array, *, rtol: Any = None) -> Array:
     """How many singular values of matrices [..., M, N] are greater than `rtol` times the largest;
     `rtol` is max(M, N) eps by default.  Not differentiable."""
     check_matrices(xp, "matrix_rank", x)
+    if not x.size:
+        return xp.zeros(x.shape[:-2], dtype="int64")
     return xp.linalg.matrix_rank(x, rtol=rtol)

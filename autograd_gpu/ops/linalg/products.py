@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.linalg.common import check_square, eye, variable
 from autograd_gpu.ops.linalg.solving import inv
 from autograd_gpu.ops.matmul import matmul
@@ -109,7 +110,7 @@ def multi_dot(arrays: Sequence[Any]) -> Variable:
 
     The first may be a row [N] and the last a column [N].
     """
-    xs = [variable(x) for x in arrays]
+    xs = variables(*arrays)
     if len(xs) < 2:
         raise ValueError(f"multi_dot: at least two arrays are needed, got {len(xs)}")
     ndims = [x.ndim for x in xs]

@@ -101,6 +101,8 @@ def svd(x: Any, full_matrices: bool = True, compute_uv: bool = True) -> Any:
     phase; the gradient is for losses that do not depend on that.  Singular values that are equal,
     or zero, but for rounding count as such, and the gradient stays finite: right for losses of
     singular values, of spans of vectors and of `U @ Vh`, and of `(U * h(S)) @ Vh` as in `eigh`.
+    What a slope of h at 0 does between the vectors of zero values cannot be told, and counts as 0:
+    of a matrix without full rank, h(S) = S² is right and h(S) = S, which is x itself, is not.
 
     >>> svd(Variable([[3.0, 0.0], [0.0, 4.0]])).S.tolist()
     [4.0, 3.0]

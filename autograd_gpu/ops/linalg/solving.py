@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
+from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.creation import tril, triu
 from autograd_gpu.ops.elementwise import abs_
 from autograd_gpu.ops.linalg.common import (
@@ -143,7 +144,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
     residuals of shape [0] where M <= N or the rank is less than N; for that a GPU is waited for.
     The derivative is that among matrices of the same rank.
     """
-    a, b = variable(a), variable(b)
+    a, b = variables(a, b)
     if a.ndim != 2 or b.ndim not in (1, 2) or a.shape[0] != b.shape[0]:
         raise ValueError(f"lstsq: {_kind(a)} and {_kind(b)} do not fit")
     m, n = a.shape
@@ -159,7 +160,7 @@ def lstsq(a: Any, b: Any, rcond: float | None = None) -> LstsqResult:
 
 def tensorsolve(a: Any, b: Any, axes: Sequence[int] | None = None) -> Variable:
     """The x for which `tensordot(a, x, x.ndim) = b`; `axes` of `a` are moved to its end first."""
-    a, b = variable(a), variable(b)
+    a, b = variables(a, b)
     if axes is not None:
         last = [axis % a.ndim for axis in axes]
         a = permute_dims(a, [i for i in range(a.ndim) if i not in last] + last)

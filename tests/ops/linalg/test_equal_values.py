@@ -155,3 +155,18 @@ def test_vectors_of_equal_eigenvalues_are_in_general_position():
     v = linalg.eigh(ag.Variable(np.eye(2), requires_grad=True)).eigenvectors.numpy()
     np.testing.assert_allclose(v @ v.T, np.eye(2), atol=1e-15)
     np.testing.assert_array_equal(linalg.eigh(np.eye(2)).eigenvectors.numpy(), np.eye(2))
+
+
+def test_without_full_rank_only_flat_functions_of_singular_values_are_right():
+    x = np.outer([1.0, 2.0, -1.0], [0.5, 1.0, 2.0])
+
+    def made_of(h):
+        def f(x):
+            u, s, vh = ag.linalg.svd(x)
+            return (u * h(s)) @ vh
+
+        return f
+
+    assert ag.grad_check(made_of(lambda s: s**3), [x])
+    with pytest.raises(ag.GradCheckError):
+        ag.grad_check(made_of(lambda s: s), [x])

@@ -112,3 +112,13 @@ def test_trace_and_names():
     assert linalg.inv(np.array([[2, 0], [0, 1]])).dtype == "float64"
     assert linalg.expm(np.array([[2, 0], [0, 1]])).dtype == "float64"
     assert linalg.expm(np.zeros((0, 0))).shape == (0, 0)
+
+
+def test_second_derivatives_of_slogdet_through_sign_and_logarithm():
+    x = RNG.normal(size=(3, 3)) + 1j * RNG.normal(size=(3, 3))
+
+    def loss(x):
+        sign, logarithm = ag.linalg.slogdet(x)
+        return ag.real(sign * (1 + 2j)) + logarithm * ag.imag(sign)
+
+    assert ag.grad_check(loss, [x], order=2)
