@@ -43,6 +43,7 @@ class Tape:
         self.readers: list[Callable[[], tuple[Any, ...]]] = []
         self.alive: list[ref[Traced]] = []
         """All stand-ins: none should outlive the step."""
+        self._raising = _raising()
         self._expected: dict[int, tuple[ref[Array], bytes]] = {}
 
     def refuse(self, reason: str) -> None:
@@ -145,6 +146,8 @@ class Tape:
         the arguments that are changed.  Within a `whole` function nothing is recorded.
         """
         operands: list[Any] = []
+        if _raising() != self._raising:  # a replay runs under what its caller has set
+            self.refuse("it lets NumPy raise errors of floating-point numbers (np.errstate)")
         real_args, args = self._apart(args, operands)
         real_kwargs, kwargs = self._apart(kwargs or {}, operands)
         roots = [x.value.root if isinstance(x, Traced) else self.outside(x) for x in writes]
@@ -387,6 +390,11 @@ class Tape:
         self.readers.append(read)
         self.add(Step("numbers", read, (reader, len(found)), {}))
         return tuple([_live(x, HostNumber(reader, i)) for i, x in enumerate(found)])
+
+
+def _raising() -> list[str]:
+    """The errors of floating-point numbers that NumPy raises or hands to somebody."""
+    return [kind for kind, what in np.geterr().items() if what in ("raise", "call")]
 
 
 def _live(x: Any, source: HostNumber) -> Any:

@@ -524,6 +524,19 @@ def test_an_error_in_the_function_while_it_is_recorded():
     assert compiled.replays > 0
 
 
+def test_floating_point_errors_that_numpy_raises():
+    def step(x):
+        with np.errstate(divide="raise"):
+            return (1 / x).detach()
+
+    refused(step, "np.errstate", [(ag.Variable(x),) for x in X])
+    compiled = ag.compile(step)
+    for x in X:
+        compiled(ag.Variable(x))
+    with pytest.raises(FloatingPointError):
+        compiled(ag.Variable(X[0] * 0))
+
+
 def test_a_compiled_function_within_another_and_within_itself():
     inner = ag.compile(lambda x: x * 2)
 
