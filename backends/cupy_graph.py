@@ -20,6 +20,7 @@ import cupy as cp
 
 from autograd_gpu.backends import cupy_philox
 from autograd_gpu.backends.cupy_graph_blas import captured_products, rehearsed_products
+from autograd_gpu.backends.cupy_graph_pools import new_pool, retire
 from autograd_gpu.backends.cupy_graph_replay import GraphReplay, Slot
 from autograd_gpu.backends.cupy_live import LiveNumber, LiveNumbers
 from autograd_gpu.recorder import NotReplayable, Replay
@@ -65,7 +66,7 @@ class GraphRecorder:
             else:
                 self._statics.setdefault(id(x), static)
                 stand_ins.append(x)
-        pool = cp.cuda.MemoryPool()
+        pool = new_pool()
         try:
             with captured_products() as products, capture(pool, self._reserve) as captured:
                 with self._allocations:
@@ -75,12 +76,14 @@ class GraphRecorder:
         except BaseException as error:
             for undo in reversed(self._undo):
                 undo()
+            retire(pool)
             if isinstance(error, Exception):
                 raise NotReplayable(_reason(error)) from error
             raise
         replay = GraphReplay(
             captured.graph,
-            (pool, products.workspace, self._kept),
+            pool,
+            (products.workspace, self._kept),
             given,
             statics,
             self._used(),

@@ -9,6 +9,7 @@ from typing import Any
 import cupy as cp
 from cupy.cuda import device
 
+from autograd_gpu.backends.cupy_graph_pools import retire
 from autograd_gpu.backends.cupy_live import LiveNumbers
 from autograd_gpu.recorder import NotReplayable, Replay
 
@@ -120,11 +121,15 @@ _HELD, _HELD_AND_NAMED = _references()
 
 
 class GraphReplay:
-    """See `autograd_gpu.recorder.Replay`.  `kept` is what has to live as long as the graph."""
+    """See `autograd_gpu.recorder.Replay`.  `kept` is what has to live as long as the graph.
+
+    `pool` is where its memory comes from, which goes back to CUDA with it.
+    """
 
     def __init__(
         self,
         graph: Any,
+        pool: Any,
         kept: Any,
         given: Sequence[Any],
         statics: Sequence[Array],
@@ -133,7 +138,7 @@ class GraphReplay:
         numbers: LiveNumbers,
         depends: Sequence[tuple[Callable[[], Any], Any]],
     ) -> None:
-        self._graph, self._kept = graph, kept
+        self._graph, self._pool, self._kept = graph, pool, kept
         self._statics, self._outputs = statics, outputs
         self._numbers, self._depends = numbers, depends
         places = {id(x): i for i, x in reversed(list(enumerate(given)))}
@@ -148,6 +153,13 @@ class GraphReplay:
         self._bound = [(place, slot) for place, slot in placed if slot.is_bound]
         self._device = device.get_device_id()
         self._stream: Any = None
+
+    def __del__(self) -> None:
+        if sys.is_finalizing():
+            return
+        pool, number = self._pool, self._device
+        vars(self).clear()  # arrays go back to the pool before the pool is asked
+        retire(pool, number)
 
     def __call__(self, given: Sequence[Any]) -> list[Any] | None:
         if device.get_device_id() != self._device:

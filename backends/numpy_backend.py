@@ -102,6 +102,7 @@ def namespace() -> ModuleType:
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
+        check_range=numpy_rows.check_range,
         conj=operator.methodcaller("conjugate"),
         COSTLY=numpy_fuse.COSTLY,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),

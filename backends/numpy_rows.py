@@ -232,3 +232,9 @@ def check_indices(indices: Array, size: int) -> None:
     if outside:
         wrong = indices[(indices < 0) | (indices >= size)]
         raise IndexError(f"{wrong[0]} is outside [0, {size})")
+
+
+def check_range(x: Array, low: float, high: float) -> None:
+    """Raise ValueError where an element is not in [low, high]."""
+    if x.size and (x.min() < low or x.max() > high):
+        raise ValueError(f"{x[(x < low) | (x > high)][0]} is outside [{low}, {high}]")

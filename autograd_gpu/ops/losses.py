@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.layers import check_range
 from autograd_gpu.primitive import primitive
 
 
@@ -52,6 +53,8 @@ def _bounded_log(xp: Namespace, p: Any) -> Any:
 def binary_cross_entropy(xp: Namespace, p: Array, target: Array) -> Array:
     """-(target · log(p) + (1 - target) · log(1 - p)) with logarithms of -100 and more.
 
-    The gradient is (p - target) / (p · (1 - p)) with a denominator of 1e-12 and more.
+    The gradient is (p - target) / (p · (1 - p)) with a denominator of 1e-12 and more.  Raises
+    ValueError for p outside [0, 1], but not on a GPU, where that would wait.
     """
+    check_range(xp, p, 0, 1)
     return -(target * _bounded_log(xp, p) + (1 - target) * _bounded_log(xp, 1 - p))

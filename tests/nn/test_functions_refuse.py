@@ -16,6 +16,8 @@ VALUES = [
     (lambda: F.pdist(X[0]), r"must be \[N, M\], not \[3\]"),
     (lambda: F.bilinear(X, X, np.ones((2, 3, 4))), r"\[\.\.\., I\], \[\.\.\., J\]"),
     (lambda: F.bilinear(X, X, np.ones((2, 3, 3)), np.ones(3)), r"bias \[3\] must be \[2\]"),
+    (lambda: F.binary_cross_entropy(X - 3, X), r"binary_cross_entropy\(.*-2.0 is outside \[0, 1\]"),
+    (lambda: F.gaussian_nll_loss(X, X, -X), r"gaussian_nll_loss: var -1.0 is outside \[0, inf\]"),
     (lambda: F.embedding_bag([0, 1, 2], X, [1, 2]), r"offsets begin at 1, not at 0"),
     (lambda: F.multi_margin_loss(X, [0, 1, 2, 3]), r"label 3 is outside \[0, 3\)"),
     (lambda: F.multi_margin_loss(X, [0] * 4, weight=np.ones(2)), r"weight \[2\] must be \[3\]"),

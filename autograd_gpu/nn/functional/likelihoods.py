@@ -13,6 +13,7 @@ from autograd_gpu.nn.functional.arguments import (
     shape_of,
 )
 from autograd_gpu.nn.functional.losses import check_reduction, operand, reduced
+from autograd_gpu.ops.layers import check_range
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
 from autograd_gpu.variable import Variable
@@ -27,7 +28,7 @@ def gaussian_nll_loss(
     log(2 π) / 2.
 
     `var` is a number, or has the shape of `x`, or lacks the last axis of `x` or has a 1 in place of
-    one of them.
+    one of them.  Raises ValueError for negative ones, but not on a GPU.
     """
     op = "gaussian_nll_loss"
     check_reduction(op, reduction)
@@ -42,6 +43,10 @@ def gaussian_nll_loss(
         or [n for n, m in zip(given, shape, strict=True) if n != m] not in ([], [1])
     ):
         raise ValueError(f"{op}: var {list(given)} is neither of x {list(shape)} nor of its rows")
+    try:
+        check_range(backend_near(var).xp, raw(var), 0, math.inf)
+    except ValueError as error:
+        raise ValueError(f"{op}: var {error}") from None
     # the bound takes no part in the derivative, as in PyTorch
     var = var + ops.where(var.value < eps, eps - var.value, 0)
     d = ops.subtract(x, operand(target, x))

@@ -157,7 +157,10 @@ def binary_cross_entropy(
     probabilities: Any, target: Any, weight: Any = None, reduction: str = "mean"
 ) -> Variable:
     """Cross-entropy of probabilities; as in PyTorch logarithms are bounded at -100, and the
-    denominator of the gradient (p - target) / (p · (1 - p)) at 1e-12."""
+    denominator of the gradient (p - target) / (p · (1 - p)) at 1e-12.
+
+    Raises ValueError for probabilities outside [0, 1], but not on a GPU.
+    """
     check_reduction("binary_cross_entropy", reduction)
     check_equal_shapes("binary_cross_entropy", probabilities=probabilities, target=target)
     target = operand(target, probabilities)
