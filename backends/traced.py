@@ -107,7 +107,11 @@ class Traced:
 
     @property
     def base(self) -> Any:
-        return self.viewed if self.viewed is not None else self.array.base
+        if self.viewed is not None:
+            return self.viewed
+        # What is from outside is somebody else's: nothing may be added into it, however few hold
+        # what stands for it.
+        return self.array if self.value.kind in ("array", "given") else self.array.base
 
     shape = property(lambda self: self.array.shape)
     dtype = property(lambda self: self.array.dtype)
