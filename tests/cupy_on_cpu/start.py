@@ -59,6 +59,9 @@ def start() -> None:
     _exchange_compiler()
     _exchange_libraries()
     _exchange_allocator(cupy)
+    with places.devices(places.MOST):
+        # CuPy makes room for the devices that there are when a thread first makes a plan.
+        cupy.fft.config.get_plan_cache()
     _started = True
 
 
