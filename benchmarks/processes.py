@@ -32,13 +32,13 @@ print(time.perf_counter() - start)
 def import_times(rounds: int) -> Result:
     """Wall time of `import X` in a new interpreter, X's own imports included."""
     checked: dict[str, Result] = {}
-    for program in IMPORTS:
+    for program in IMPORTS.keys() & PROGRAMS.keys():
         installed = MODULES[program] is not None and hasattr(MODULES[program], "__file__")
         checked[program] = (
             {"status": "ok"} if installed else {"status": "missing", "reason": "not installed"}
         )
     samples: dict[str, list[float]] = {
-        program: [] for program in PROGRAMS if checked[program]["status"] == "ok"
+        program: [] for program, state in checked.items() if state["status"] == "ok"
     }
     for i in range(rounds + 1):
         for program, values in samples.items():
