@@ -72,6 +72,8 @@ def environment(threads: int) -> dict[str, str]:
     # the first two slow NumPy's products down where they name another processor than the one at
     # hand; the third makes PyTorch's threads spin into the next program's slice
     dropped = ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE", "OMP_WAIT_POLICY")
+    # and without bytecode on the disk an import would be timed that compiles everything first
+    dropped += ("PYTHONDONTWRITEBYTECODE",)
     env = {name: value for name, value in os.environ.items() if name not in dropped}
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         env[name] = str(threads)
