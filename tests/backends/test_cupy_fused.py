@@ -137,11 +137,10 @@ def test_activations(cupy_backend, name, dtype):
     compare_activation(name, dtype, cupy_backend)
 
 
-@pytest.mark.parametrize("name", NAMES)
+# sigmoid's gradient starts from the value, which says nothing far out
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "sigmoid_gradient"])
 def test_activations_far_out(cupy_backend, name):
     x = np.array([-1e4, -100, 0, 100, 1e4], "f4")
-    if name == "sigmoid_gradient":
-        return
     f = VALUES[name.removesuffix("_value").removesuffix("_gradient")]
     with np.errstate(over="ignore"):
         want = f(x.astype("f8")) if name.endswith("_value") else slope(f)(x.astype("f8"))
