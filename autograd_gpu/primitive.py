@@ -38,6 +38,7 @@ from typing import Any, ClassVar, cast
 
 from autograd_gpu.backend import NAMESPACES, ON_ONE_DEVICE, Array
 from autograd_gpu.codegen import Writer
+from autograd_gpu.core import compiled
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -91,7 +92,7 @@ class Primitive:
         """The op as an operator has it: NotImplemented for operands of foreign types."""
         source = self.writer.op("operator", foreign="return NotImplemented")
         operator = _executed("operator", f"<operator {self.name}>", source, self.scope)
-        return _presented(operator, self.forward)
+        return compiled(_presented(operator, self.forward), self.writer, self.node_type)
 
 
 PRIMITIVES: dict[str, Primitive] = {}
@@ -215,7 +216,7 @@ def _define(
     op = _executed("op", f"<op {name}>", writer.op("op", foreign="raise"), scope)
     return Primitive(
         name, forward, dict(derivatives), operands, optional, statics, variadic, outputs,
-        saved, _presented(op, forward), node_type, writer, scope,
+        saved, compiled(_presented(op, forward), writer, node_type), node_type, writer, scope,
     )  # fmt: skip
 
 
