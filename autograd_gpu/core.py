@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from autograd_gpu.accumulation import added, finish_leaf, fit
@@ -25,7 +26,7 @@ from autograd_gpu.variable import Variable
 core: Any = None
 if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
     try:
-        from autograd_gpu import _core as core  # type: ignore[attr-defined,no-redef]
+        core = import_module("autograd_gpu._core")
     except ImportError:
         pass
     else:
@@ -49,8 +50,9 @@ if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
         )
 
 # In the order of the enumerations in c/calls.c.
-FORWARD, NAMESPACE, *SIGNS = ("forward", "namespace", "+", "-", "*", "/")
+CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(7)
 OPERAND, SHAPE, STATIC, RESULT, AUX = range(5)
+BINARY = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
 
 
 def compiled(
@@ -86,10 +88,11 @@ def _how(writer: Writer) -> dict[str, Any]:
     """How the value is computed: an operator, a function of the namespace, or the forward."""
     plain = direct(writer.forward, writer.operands)
     if plain is None:
-        return {"how": 0, "function": ""}
+        return {"how": CALL_FORWARD, "function": ""}
     if plain.function:
-        return {"how": 1, "function": plain.function}
-    return {"how": 2 + "+-*/".index(plain.sign) if len(writer.operands) == 2 else 6, "function": ""}
+        return {"how": CALL_NAMESPACE, "function": plain.function}
+    how = BINARY[plain.sign] if len(writer.operands) == 2 else NEGATE
+    return {"how": how, "function": ""}
 
 
 def _bits(writer: Writer, operands: Iterable[str]) -> int:

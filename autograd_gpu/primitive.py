@@ -90,9 +90,23 @@ class Primitive:
     @functools.cached_property
     def operator(self) -> Callable[..., Any]:
         """The op as an operator has it: NotImplemented for operands of foreign types."""
+        return compiled(self._operator, self.writer, self.node_type)
+
+    @functools.cached_property
+    def reflected(self) -> Callable[..., Any]:
+        """The operator of the right operand, which comes first here, as in `__radd__`."""
+        operator = self._operator
+
+        def reflected(self: Variable, other: Any) -> Any:
+            return operator(other, self)
+
+        return compiled(reflected, self.writer, self.node_type, reflected=True)
+
+    @functools.cached_property
+    def _operator(self) -> Callable[..., Any]:
         source = self.writer.op("operator", foreign="return NotImplemented")
         operator = _executed("operator", f"<operator {self.name}>", source, self.scope)
-        return compiled(_presented(operator, self.forward), self.writer, self.node_type)
+        return _presented(operator, self.forward)
 
 
 PRIMITIVES: dict[str, Primitive] = {}

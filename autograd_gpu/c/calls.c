@@ -49,16 +49,21 @@ is_number(PyTypeObject *type)
            || type == &PyComplex_Type;
 }
 
-/* The values of operands and statics, borrowed; 0 if this call is one for the Python function. */
+/* The values of operands and static parameters, borrowed; 0 if this call is one for the Python function. */
 static int
 bind(Op *op, PyObject *const *args, Py_ssize_t given, PyObject *keywords, PyObject **values)
 {
     Py_ssize_t statics = PyTuple_GET_SIZE(op->statics), all = op->operands + statics, i, j;
-    if (given > all || given < op->operands)
+    if (given > all || given == 0)
         return 0;
     for (i = 0; i < given; i++)
         values[i] = args[i];
-    for (i = given; i < all; i++)
+    for (i = given; i < op->operands; i++) {
+        if (!((op->optional >> i) & 1))
+            return 0;
+        values[i] = Py_None;
+    }
+    for (i = given > op->operands ? given : op->operands; i < all; i++)
         values[i] = PyTuple_GET_ITEM(op->defaults, i - op->operands);
     if (keywords != NULL)
         for (j = 0; j < PyTuple_GET_SIZE(keywords); j++) {
