@@ -45,7 +45,8 @@ def outcome(function, *args, **kwargs):
         saved.append((name, type(s), s.tolist() if isinstance(s, np.ndarray) else s))
     return (
         type(y.value), y.dtype, y.shape, y.value.tolist(), y.requires_grad, y.name, y.grad,
-        type(node), node and (node.shape, node.dtype, node.hooks, [type(e) for e in node.edges], saved),
+        type(node), node and (node.shape, node.dtype, node.hooks), saved,
+        node and [type(edge) for edge in node.edges],
     )  # fmt: skip
 
 
