@@ -38,12 +38,9 @@ class CupyBackend:
 
         self.xp: Any = namespace()
         self.steps = cupy_steps.steps
-        self.sgd_step = cupy_steps.single("sgd")
-        self.adam_step = cupy_steps.single("adam")
-        self.rmsprop_step = cupy_steps.single("rmsprop")
-        self.adagrad_step = cupy_steps.single("adagrad")
-        self.lion_step = cupy_steps.single("lion")
-        self.average_step = cupy_steps.single("average")
+        for name in cupy_steps.NAMES:
+            setattr(self, f"{name}_step", cupy_steps.single(name))
+        self.unscale = cupy_steps.unscale
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""

@@ -24,6 +24,18 @@ from autograd_gpu.variable import Variable
 Group = dict[str, Any]
 
 
+def moment_options(group: Group) -> dict[str, Any]:
+    """The options of a step of Adam or one of its relatives that all of them have."""
+    beta1, beta2 = group["betas"]
+    return {
+        "lr": group["lr"],
+        "beta1": beta1,
+        "beta2": beta2,
+        "eps": group["eps"],
+        "weight_decay": group["weight_decay"],
+    }
+
+
 @dataclass(slots=True)
 class Target:
     """What a step changes: a Variable with its gradient and state.
@@ -252,6 +264,25 @@ class Optimizer:
                 partial(options, [t.state for t in some]),
                 [None if t.half is None else t.half.writable() for t in some] if halves else None,
             )
+
+    def counted(
+        self,
+        name: str,
+        targets: Sequence[Target],
+        states: Sequence[str],
+        options: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        """`steps` that are counted: `options()` are those besides `step`, which is 1 in the first
+        one and may differ between parameters."""
+        for t in targets:
+            t.state.setdefault("step", 0)
+
+        def all_options(states: Sequence[State]) -> dict[str, Any]:
+            for state in states:
+                state["step"] += 1
+            return {**options(), "step": states[0]["step"]}
+
+        self.steps(name, targets, states, all_options, by=lambda state: state["step"])
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""

@@ -13,7 +13,7 @@ from autograd_gpu.variable import Variable
 State = dict[str, Any]
 
 
-def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
+def begun(state: State, name: str, x: Variable, value: complex = 0.0) -> None:
     """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
     if name not in state:
         refuse_to_begin(name)
