@@ -117,11 +117,15 @@ class CupyBackend:
         cp.cuda.Device().synchronize()
 
     def memory(self) -> Mapping[str, int]:
-        """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device."""
+        """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device, and
+        those that captured 'graphs' have in pools of their own."""
+        from autograd_gpu.backends import cupy_graph_pools
+
         pool = getattr(cp.cuda.get_allocator(), "__self__", None)
         if not hasattr(pool, "used_bytes"):  # an allocator without a pool
             pool = cp.get_default_memory_pool()
-        return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
+        graphs = cupy_graph_pools.reserved()
+        return {"used": pool.used_bytes(), "reserved": pool.total_bytes(), "graphs": graphs}
 
     def advice(self, error: BaseException) -> str | None:
         """For memory that is used up, kernels that do not compile, and errors of the device."""
