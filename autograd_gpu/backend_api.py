@@ -152,15 +152,15 @@ class Backend(Protocol):
         arrays: Sequence[Sequence[Array | None]],
         options: Callable[[], Mapping[str, Any]],
         copies: Sequence[Array | None] | None = None,
-        skip: tuple[Array, Array] | None = None,
+        skip: tuple[Array | None, Array] | None = None,
     ) -> None:
         """The step `name` in place for each of `arrays`, with one call of `options`.
 
         Each of `arrays` is a parameter, its gradient and what the optimiser keeps for it, all of
         one shape; `copies[i]`, where given, takes the new value of the parameter.  In a recorded
-        step `options` is called again for each repetition.  `skip`, in a recorded step on a backend
-        that is `deferred`, is a bool with which nothing is changed, and the number of earlier
-        steps in which nothing was, which is taken off the option `step`; both on the device.
+        step `options` is called again for each repetition.  `skip`, in a recorded step that is
+        not executed meanwhile, is a bool with which nothing is changed, or None, and the number of
+        earlier steps in which nothing was, which is taken off the option `step`; 0-d arrays.
 
         - `sgd`: momentum or None; lr, momentum, dampening, weight_decay, nesterov, first
         - `adam`: m, v; `amsgrad`: m, v, largest; lr, beta1, beta2, eps, weight_decay, decoupled,
@@ -179,6 +179,7 @@ class Backend(Protocol):
     def unscale(self, grads: Sequence[Array], inverse: Any) -> Array:
         """Multiply `grads` by `inverse` in place; a 0-d bool: whether any of them was not finite.
 
-        `inverse` is a number, or on a `deferred` backend a 0-d float64 array.
+        `inverse` is a number, or, in a recorded step that is not executed meanwhile, a 0-d float64
+        array.
         """
         ...

@@ -40,7 +40,7 @@ class StepNumbers(NamedTuple):
         cls,
         numbers: Numbers,
         options: Callable[[], Mapping[str, Any]],
-        skip: tuple[Array, Array] | None,
+        skip: tuple[Array | None, Array] | None,
     ) -> StepNumbers:
         """In a recorded step `options` is called again for each repetition."""
         counts = skip is not None and "step" in numbers.options
@@ -52,7 +52,7 @@ class StepNumbers(NamedTuple):
 
         watcher = recorder.get()
         values = read() if watcher is None else watcher.numbers(read)
-        flag = _NONE if skip is None else skip[0]
+        flag = _NONE if skip is None or skip[0] is None else skip[0]
         if not isinstance(values[0], LiveNumber):
             return cls(_by_value(numbers, values), _NONE, flag)
         live = values[0].array  # the others are right behind it

@@ -66,7 +66,7 @@ def steps(
     arrays: Sequence[Sequence[Array | None]],
     options: Callable[[], Mapping[str, Any]],
     copies: Sequence[Array | None] | None = None,
-    skip: tuple[Array, Array] | None = None,
+    skip: tuple[Array | None, Array] | None = None,
 ) -> None:
     """One step for each of `arrays`, in place: what `{name}_step` does with `options()`.
 

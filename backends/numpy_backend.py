@@ -250,7 +250,7 @@ class NumpyBackend:
         arrays: Sequence[Sequence[Array | None]],
         options: Callable[[], Mapping[str, Any]],
         copies: Sequence[Array | None] | None = None,
-        skip: tuple[Array, Array] | None = None,
+        skip: tuple[Array | None, Array] | None = None,
     ) -> None:
         """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
         step, given = getattr(self, f"{name}_step"), options()

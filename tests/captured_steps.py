@@ -67,8 +67,6 @@ NETWORKS = {
     "embedding": (Words, (4, 9), lambda p: optim.RMSprop(p, lr=1e-2, momentum=0.5, centered=True)),
     "mlp": (mlp, (5, 6), lambda p: optim.Adam(p, lr=1e-2)),
     "mlp, Adagrad": (mlp, (5, 6), lambda p: optim.Adagrad(p, lr=0.1, lr_decay=0.1)),
-    "mlp, NAdam": (mlp, (5, 6), lambda p: optim.NAdam(p, lr=1e-2, weight_decay=0.1)),
-    "mlp, LAMB": (mlp, (5, 6), lambda p: optim.LAMB(p, lr=1e-2, weight_decay=0.1)),
     "mlp, SGD": (mlp, (5, 6), lambda p: optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True)),
     "convnet": (convnet, (3, 1, 6, 6), lambda p: optim.AdamW(p, lr=1e-2)),
     "GPT block": (Block, (2, 5, 8), lambda p: optim.Lion(p, lr=1e-2)),

@@ -55,7 +55,7 @@ def assert_same(backend, a, b):
 
 
 CASES = [(name, dtype) for name in OPTIONS for dtype in ("f4", "f8", "f2", "c8")]
-CASES += [(name, dtype) for name in RARE for dtype in ("f4", "c8")]
+CASES += [(name, dtype) for name in RARE for dtype in ("f8", "c16")]
 
 
 @pytest.mark.parametrize(("name", "dtype"), CASES)
