@@ -10,12 +10,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-
-cp = pytest.importorskip("cupy")
 from cupy_on_cpu import nvrtc
 
 import autograd_gpu as ag
 
+cp = pytest.importorskip("cupy")
 pytestmark = pytest.mark.usefixtures("cupy_backend")
 
 BACKENDS = Path(inspect.getfile(ag.Variable)).parents[1] / "backends"
