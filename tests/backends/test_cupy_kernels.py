@@ -65,6 +65,7 @@ def batch_norm(module):
 MADE = {
     "cupy_activations": lambda module, dtype: module.kernels().values(),
     "cupy_batch_norm": lambda module, dtype: batch_norm(module),
+    "cupy_constants": lambda module, dtype: [module.kernel()],
     "cupy_debug": lambda module, dtype: (),
     "cupy_fuse": lambda module, dtype: fused() if dtype == F4 else (),
     "cupy_gemm_batched": lambda module, dtype: (),
@@ -73,6 +74,7 @@ MADE = {
         for name in module._KERNELS
         for index in (("int", "ptrdiff_t") if dtype == F4 else ("int",))
     ],
+    "cupy_joining": lambda module, dtype: map(module.kernel, module._WORDS),
     "cupy_live": lambda module, dtype: (),
     "cupy_namespace": lambda module, dtype: (),
     "cupy_philox": lambda module, dtype: (),
