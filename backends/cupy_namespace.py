@@ -41,6 +41,7 @@ def namespace() -> ModuleType:
     xp = ModuleType("autograd_gpu.backends.cupy_namespace.xp", compat.__doc__)
     vars(xp).update({k: v for k, v in vars(compat).items() if not k.startswith("__")})
     vars(xp).update(
+        adjoint_times=cupy_gemm.adjoint_times,
         argpartition=argpartition,
         asarray=asarray,
         assign=partial(assign_last, cp),
@@ -75,6 +76,7 @@ def namespace() -> ModuleType:
         ),
         std=std,
         take=take,
+        times_adjoint=cupy_gemm.times_adjoint,
         tril=_through_float32(compat.tril),
         triu=_through_float32(compat.triu),
         var=var,
