@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograd_gpu.backend import load_backend
-from autograd_gpu.backends import convolution, numpy_convolution, numpy_rows
+from autograd_gpu.backends import convolution, numpy_convolution, numpy_layer_norm, numpy_rows
 from autograd_gpu.backends.scratch import KEPT, scratch
 from autograd_gpu.ops import classification, layers
 
@@ -70,13 +70,13 @@ def test_layer_norm(shape, given):
     if given == 1:
         weight, bias = bias, weight
     expected, _ = layers.normalised.__wrapped__(XP, x, weight, bias, count=1, eps=1e-3)
-    y, kept = numpy_rows.layer_norm(x, weight, bias, count=1, eps=1e-3)
+    y, kept = numpy_layer_norm.layer_norm(x, weight, bias, count=1, eps=1e-3)
     close(y, expected)
     needs = (True, weight is not None, bias is not None)
     general = layers.layer_norm_gradients.__wrapped__(
         XP, g, x, weight, None, needs, count=1, eps=1e-3
     )
-    own = numpy_rows.layer_norm_gradients(g, x, weight, kept, needs, count=1, eps=1e-3)
+    own = numpy_layer_norm.layer_norm_gradients(g, x, weight, kept, needs, count=1, eps=1e-3)
     for a, b in zip(own, general, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
