@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from math import prod
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.scratch import scratch
 from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
