@@ -13,6 +13,7 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_activations,
     numpy_adaptive_steps,
     numpy_attention,
     numpy_convolution,
@@ -125,6 +126,8 @@ def namespace() -> ModuleType:
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
         conv2d_weight=numpy_convolution.conv2d_weight,
+        gelu_tanh_gradient=numpy_activations.gelu_tanh_gradient,
+        gelu_tanh_value=numpy_activations.gelu_tanh_value,
         layer_norm_gradients=numpy_layer_norm.layer_norm_gradients,
         normalised=numpy_layer_norm.layer_norm,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,

@@ -13,8 +13,8 @@ from autograd_gpu.backends.scratch import scratch
 Array = np.ndarray[Any, Any]
 
 NARROWEST, WIDEST = 384, 3000
-"""Widths between which it pays.  To call BLAS costs 0.1 us for each row; and OpenBLAS would begin to
-spread the product of a vector and a matrix over threads at 9216 elements, three rows of 3072."""
+"""Widths between which it pays.  To call BLAS costs 0.1 us for each row; and OpenBLAS would begin
+to spread the product of a vector and a matrix over threads at 9216 elements, three rows of 3072."""
 
 
 class Combination:
