@@ -99,6 +99,25 @@ def test_softmax_cross_entropy(shape):
     )
 
 
+@pytest.mark.parametrize("shift", [0, 10, -10, 100, -100])
+def test_cross_entropy_of_moderate_and_of_large_numbers(monkeypatch, shift):
+    """Blocks of numbers up to 16 are not shifted by their rows' maxima, others are."""
+    monkeypatch.setattr(numpy_rows, "BLOCK", 1000)
+    x = (2 * normal(30, 100) + shift).astype(np.float32)
+    x[3, 7], x[17, 20:] = -np.inf, 3 * x[17, 20:]
+    target, scale = np.arange(30), np.full(30, 1e-20, np.float32)
+    total, _, kept = numpy_rows.softmax_cross_entropy(x, target)
+    grad = numpy_rows.softmax_less_picked(x, kept, scale, target, scale)
+    wide = x.astype(np.float64)
+    top = wide.max(1, keepdims=True)
+    exps = np.exp(wide - top)
+    want = np.log(exps.sum(1)) + top[:, 0]
+    np.testing.assert_allclose(total, want, rtol=3e-7, atol=3e-7)
+    want = exps / exps.sum(1, keepdims=True)
+    want[target, target] -= 1
+    np.testing.assert_allclose(grad / 1e-20, want, atol=3e-7)
+
+
 def test_scratch_memory_is_kept_up_to_a_bound():
     dtype = np.dtype(np.float32)
     a = scratch("test", (10, 10), dtype)
