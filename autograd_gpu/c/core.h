@@ -5,6 +5,7 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <string.h>
 #include <structmember.h>
 
 #ifdef Py_GIL_DISABLED
@@ -14,6 +15,7 @@
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
     PyObject *variable;       /* the class Variable */
+    PyObject *node;           /* the class Node */
     PyObject *leaf_node;      /* the class AccumulateGrad */
     PyObject *namespaces;
     PyObject *on_one_device;
@@ -32,8 +34,8 @@ typedef struct {
 
 /* Names of attributes. */
 typedef struct {
-    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *keep_for, *kind;
-    PyObject *release, *shape, *value;
+    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *edges, *hooks;
+    PyObject *keep_for, *kind, *release, *shape, *value, *variable;
 } Names;
 
 /* Where slots lie in their objects. */
@@ -58,6 +60,21 @@ static inline PyObject **
 slot(PyObject *object, Py_ssize_t offset)
 {
     return (PyObject **)((char *)object + offset);
+}
+
+/* What a slot holds, owned; an AttributeError if it was never set, or deleted. */
+static inline PyObject *
+load(PyObject *object, Py_ssize_t offset, PyObject *name)
+{
+    PyObject *value = *slot(object, offset);
+    return value != NULL ? Py_NewRef(value) : PyObject_GetAttr(object, name);
+}
+
+/* Whether an object has the slots of a Node: user code can put others into `edges`. */
+static inline int
+is_node(PyObject *object)
+{
+    return PyObject_TypeCheck(object, (PyTypeObject *)known.node);
 }
 
 #endif
