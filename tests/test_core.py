@@ -3,6 +3,7 @@ and no object kept or lost."""
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import inspect
 import os
@@ -230,6 +231,14 @@ def test_misuse_of_the_module_raises():
         core.configure(Variable=ag.Variable)
     with pytest.raises(TypeError, match="takes 12 arguments"):
         core.run_ready()
+
+
+@needs_core
+def test_nothing_but_the_module_is_exported():
+    """So no other library's global variable can take the place of one of the core's."""
+    library = ctypes.PyDLL(core.__file__)
+    assert hasattr(library, "PyInit__core")
+    assert not any(hasattr(library, name) for name in ("names", "known", "at", "count_all"))
 
 
 def test_the_environment_switches_it_off():

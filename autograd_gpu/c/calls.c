@@ -453,7 +453,8 @@ op_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     count = PyTuple_GET_SIZE(saved);
     if (operands + PyTuple_GET_SIZE(statics) > MOST_PARAMETERS || count > MOST_SAVED
-        || !PyType_Check(node_type) || operands < 1) {
+        || PyTuple_GET_SIZE(defaults) != PyTuple_GET_SIZE(statics) || !PyType_Check(node_type)
+        || operands < 1) {
         PyErr_SetString(PyExc_ValueError, "an op of another form than a compiled call has");
         return NULL;
     }

@@ -8,8 +8,13 @@
 #include <string.h>
 #include <structmember.h>
 
-#ifdef Py_GIL_DISABLED
-#error "slots are read without a lock: the Python code serves free-threaded interpreters"
+#if defined(Py_GIL_DISABLED) || defined(PYPY_VERSION)
+#error "slots are read by offset, without a lock: the Python code serves other interpreters"
+#endif
+
+/* No program that exports a variable of the same name, or imports with RTLD_GLOBAL, gets at these. */
+#ifdef __GNUC__
+#pragma GCC visibility push(hidden)
 #endif
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
@@ -55,6 +60,10 @@ PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 static inline PyObject **
 slot(PyObject *object, Py_ssize_t offset)
