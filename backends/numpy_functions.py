@@ -19,6 +19,9 @@ BLOCK = 32768
 # Elements that one thread takes at a time.
 CHUNK = 4 * BLOCK
 
+# Elements up to which a sum over rows is left to NumPy.
+TALL = 1024
+
 # A copy of so few elements costs less than the view that np.broadcast_to makes.
 SMALL = 4096
 
@@ -32,10 +35,36 @@ def sum_(
     initial: Any = 0,
     where: Any = True,
 ) -> Any:
-    """np.sum without its two Python calls."""
+    """np.sum without its two Python calls, and over rows as a product."""
     if where is True:
+        if axis is not None and x.size > TALL and dtype is None and not initial:
+            count = rows(x, axis)
+            if count:
+                return over_rows(x, count, keepdims)
         return x.sum(axis, dtype, None, keepdims, initial)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+def rows(x: Any, axis: Axis) -> int:
+    """How many axes these are, if they are the first ones and BLAS can add up along them; or 0."""
+    count = len(axis) if isinstance(axis, tuple) else 1
+    first = axis == 0 or axis == tuple(range(count))
+    if not first or not 0 < count < x.ndim or x.dtype.char not in "fd":
+        return 0
+    return count if x.flags.c_contiguous and x.shape[-1] > 1 else 0
+
+
+def over_rows(x: Any, count: int, keepdims: bool) -> Any:
+    """The sum over the first `count` axes, as ones times a matrix.
+
+    NumPy adds one row after the other to the sums: that takes two to thirty times as long, and
+    rounds as often as there are rows.
+    """
+    shape = x.shape[count:]
+    out = np.empty_like(x, shape=(1,) * count + shape if keepdims else shape)
+    matrix = x.reshape(-1, math.prod(shape))
+    np.matmul(np.ones(len(matrix), x.dtype), matrix, out=out.reshape(-1))
+    return out
 
 
 def mean(
