@@ -40,6 +40,10 @@ class TracedBackend(numpy_backend.NumpyBackend):
         """A stand-in for an array from outside; numbers and lists become arrays."""
         return _asarray(data, dtype)
 
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """An array of every replay, which need not be found again."""
+        return np.asarray(data, dtype) if isinstance(data, np.ndarray) else _asarray(data, dtype)
+
     def to_host(self, x: Any) -> Any:
         """A copy, which ends the recording: what becomes of it can't be seen."""
         x.tape.refuse(f"it copies an array of shape {x.shape} to the host")
