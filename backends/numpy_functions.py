@@ -13,6 +13,8 @@ from autograd_gpu.threads import share
 Array = np.ndarray[Any, Any]
 Axis = int | tuple[int, ...] | None
 
+NUMBERS = (int, float)
+
 # Elements that stay in the cache while a function takes its steps.
 BLOCK = 32768
 
@@ -176,28 +178,26 @@ _ZERO = {dtype: np.zeros((), dtype) for dtype in "efdFD"}
 def maximum(a: Any, b: Any, /, out: Any = None) -> Any:
     """np.maximum.
 
-    Clipping takes a third of its time where one operand is a number; both give NaN for NaN.
+    Where an operand is a number, to clip takes a third of the time, and gives NaN for NaN too.
     """
-    if is_bounded(a, b) and out is None:
-        return a.clip(b, math.inf)
+    if b.__class__ in NUMBERS and out is None and a.__class__ not in NUMBERS:
+        kind = a.dtype.char
+        if a.size > SMALL and kind in "fd":
+            return a.clip(b, math.inf)
+        if not b:
+            b = _ZERO.get(kind, b)
     return np.maximum(a, b, out=out)
 
 
 def minimum(a: Any, b: Any, /, out: Any = None) -> Any:
     """np.minimum; see `maximum`."""
-    if is_bounded(a, b) and out is None:
-        return a.clip(-math.inf, b)
+    if b.__class__ in NUMBERS and out is None and a.__class__ not in NUMBERS:
+        kind = a.dtype.char
+        if a.size > SMALL and kind in "fd":
+            return a.clip(-math.inf, b)
+        if not b:
+            b = _ZERO.get(kind, b)
     return np.minimum(a, b, out=out)
-
-
-def is_bounded(a: Any, b: Any) -> bool:
-    """Whether `a` is an array to be clipped at `b`."""
-    return (
-        b.__class__ in (int, float)
-        and a.__class__ not in (int, float)
-        and a.size > SMALL
-        and a.dtype.char in "fd"
-    )
 
 
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:
