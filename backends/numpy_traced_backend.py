@@ -19,7 +19,7 @@ from autograd_gpu.threads import get_num_threads
 
 Array = Any
 
-FOLLOWED = words("clip expm1 mean std sum take var")
+FOLLOWED = words("clip expm1 maximum mean minimum std sum take var")
 """Our own functions that are recorded call by call.
 
 Any other is one call of the recording: they use scratch memory, look at values, or are C code.
