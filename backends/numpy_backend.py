@@ -23,6 +23,7 @@ from autograd_gpu.backends import (
     numpy_layer_norm,
     numpy_lstm,
     numpy_pooling,
+    numpy_rms_norm,
     numpy_rows,
     numpy_steps,
 )
@@ -130,6 +131,8 @@ def namespace() -> ModuleType:
         gelu_tanh_value=numpy_activations.gelu_tanh_value,
         layer_norm_gradients=numpy_layer_norm.layer_norm_gradients,
         normalised=numpy_layer_norm.layer_norm,
+        rms_norm_gradients=numpy_rms_norm.rms_norm_gradients,
+        rms_normalised=numpy_rms_norm.rms_normalised,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
