@@ -78,6 +78,14 @@ class Backend(Protocol):
         """
         ...
 
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """An array from numbers, a list or a NumPy array that follow from shapes and options alone.
+
+        Small ones are not copied to the device but written there, also in a recorded step, where
+        they are constants.
+        """
+        ...
+
     def to_host(self, x: Array) -> Any:
         """A NumPy copy of `x`; waits for the device."""
         ...

@@ -51,6 +51,12 @@ class CupyBackend:
         _refuse_foreign(data)
         return cp.asarray(data, dtype)
 
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """The numbers as arguments of a kernel that writes them, or copied if they are many."""
+        from autograd_gpu.backends.cupy_constants import constant
+
+        return constant(np.asarray(data, dtype))
+
     def to_host(self, x: Array) -> Any:
         """A NumPy copy of `x`; waits for the device."""
         return cp.asnumpy(x)

@@ -13,12 +13,15 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_activations,
     numpy_adaptive_steps,
     numpy_attention,
     numpy_convolution,
     numpy_ctc,
+    numpy_fft,
     numpy_functions,
     numpy_fuse,
+    numpy_layer_norm,
     numpy_lstm,
     numpy_moment_steps,
     numpy_pooling,
@@ -109,9 +112,12 @@ def namespace() -> ModuleType:
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         expm1=numpy_functions.expm1,
+        fft=numpy_fft.namespace(),
         masked=numpy_functions.masked,
         matmul=matmul,
+        maximum=numpy_functions.maximum,
         mean=numpy_functions.mean,
+        minimum=numpy_functions.minimum,
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
@@ -125,8 +131,10 @@ def namespace() -> ModuleType:
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
         conv2d_weight=numpy_convolution.conv2d_weight,
-        layer_norm_gradients=numpy_rows.layer_norm_gradients,
-        normalised=numpy_rows.layer_norm,
+        gelu_tanh_gradient=numpy_activations.gelu_tanh_gradient,
+        gelu_tanh_value=numpy_activations.gelu_tanh_value,
+        layer_norm_gradients=numpy_layer_norm.layer_norm_gradients,
+        normalised=numpy_layer_norm.layer_norm,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
@@ -173,6 +181,10 @@ class NumpyBackend:
                 "where(mask, ...)"
             )
         return np.asarray(data, dtype)
+
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """As `asarray`: what the host knows is here already."""
+        return self.asarray(data, dtype)
 
     def to_host(self, x: Array) -> Array:
         """A copy of `x`."""

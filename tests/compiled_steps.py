@@ -1,7 +1,8 @@
-"""Training steps that run eagerly and compiled, for comparison to the last bit."""
+"""Functions and training steps, eagerly and compiled, for comparison to the last bit."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -122,3 +123,106 @@ def bits(tree: Any) -> Any:
     if hasattr(tree, "tobytes"):
         return str(tree.dtype), tree.shape, tree.tobytes()
     return tree
+
+
+# Functions of arrays ------------------------------------------------------------------------------
+
+CALLS = 7
+X = [numbers(i, 4, 5) for i in range(CALLS)]
+
+
+def compare(step: Any, calls: Any = None) -> Any:
+    """Call a function eagerly and compiled; the compiled one, after comparing the results."""
+    compiled = ag.compile(step)
+    for args in [(x,) for x in X] if calls is None else calls:
+        expected = bits(step(*args))
+        assert bits(compiled(*args)) == expected
+    return compiled
+
+
+def refused(step: Any, words: str, calls: Any = None) -> None:
+    """Assert that a function runs eagerly, with a reason that has these words."""
+    compiled = compare(step, calls)
+    assert compiled.replays == 0
+    assert words in compiled.reason
+
+
+# Trainings ----------------------------------------------------------------------------------------
+
+STEPS = 24
+
+
+class Training:
+    """A model, an optimiser and a step."""
+
+    def __init__(self, model: str = "mlp", optimiser: str = "SGD", compiled: bool = True) -> None:
+        make, self.data = MODELS[model]
+        self.generator = ag.manual_seed(3)
+        self.model = make()
+        self.optimiser = OPTIMISERS[optimiser](self.model.parameters())
+        self.run = ag.compile(self.step) if compiled else self.step
+
+    def loss(self, x: Any, target: Any) -> Any:
+        y = self.model(x)
+        return F.cross_entropy(y.reshape(-1, y.shape[-1]), target.reshape(-1)), y
+
+    def step(self, x: Any, target: Any) -> Any:
+        self.optimiser.zero_grad()
+        loss, y = self.loss(x, target)
+        loss.backward()
+        self.optimiser.step()
+        return loss, y.detach()
+
+    def state(self) -> Any:
+        gradients = [x.grad for x in self.model.parameters()]
+        return bits(
+            [
+                self.model.state_dict(),
+                self.optimiser.state_dict(),
+                gradients,
+                self.generator.next_key(),
+            ]
+        )
+
+
+def both(make: Callable[[bool], Any], calls: int = STEPS) -> Any:
+    """Run an eager and a compiled training; the compiled one, after comparing all that is left."""
+    histories, trainings = [], []
+    for compiled in (False, True):
+        training = make(compiled)
+        history = [bits(training.run(*training.data(i))) for i in range(calls)]
+        history.append(training.state())
+        histories.append(history)
+        trainings.append(training)
+    assert histories[0] == histories[1]
+    return trainings[1]
+
+
+# Steps between whose calls something changes ------------------------------------------------------
+
+ROWS = np.random.default_rng(0).standard_normal((24, 3)).astype("float32")
+
+
+def side_by_side(
+    make: Callable[[], Made], calls: int = 14, between: Any = lambda i, things: None
+) -> Any:
+    """A step eagerly and compiled, with the same things done between the calls: bitwise the same.
+
+    `make` returns the step, what `between` changes, and a function of the state.
+    """
+    runs = []
+    for wrap in (lambda f: f, ag.compile):
+        ag.manual_seed(0)
+        np.random.seed(0)  # noqa: NPY002
+        random.seed(0)
+        step, things, state = make()
+        step = wrap(step)
+        history = []
+        for i in range(calls):
+            between(i, things)
+            history.append([np.array(getattr(y, "value", y)) for y in (step(ROWS[i]), *state())])
+        runs.append(history)
+    for i, (eager, compiled) in enumerate(zip(*runs, strict=True)):
+        for x, y in zip(eager, compiled, strict=True):
+            assert x.tobytes() == y.tobytes(), (i, x, y, step)
+    return step
