@@ -18,6 +18,7 @@ bin=$venv/bin
 "$bin/ruff" format --check
 "$bin/mypy"
 "$bin/lint-imports"
+"$bin/python" -c 'from autograd_gpu.core import core; print("compiled core:", core or "not built")'
 "$bin/python" -m pytest -n 2 "$@"
 # Graph and engine once more without their compiled forms.
 [ $# -gt 0 ] || AUTOGRAD_GPU_PURE_PYTHON=1 "$bin/python" -m pytest -n 2 tests/{engine,function,transforms,standard} \
