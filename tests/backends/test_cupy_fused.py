@@ -24,11 +24,11 @@ def numbers(shape, dtype, seed=0):
 
 
 def all_kernels():
-    from autograd_gpu.backends import cupy_activations, cupy_images
+    from autograd_gpu.backends import cupy_activations, cupy_image_kernels
 
     return {
         **cupy_activations.kernels(),
-        **{name: cupy_images.kernel(name) for name in cupy_images._KERNELS},
+        **{name: cupy_image_kernels.kernel(name) for name in cupy_image_kernels.KERNELS},
     }
 
 
