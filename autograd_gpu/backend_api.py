@@ -78,6 +78,14 @@ class Backend(Protocol):
         """
         ...
 
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """An array from numbers, a list or a NumPy array that follow from shapes and options alone.
+
+        Small ones are not copied to the device but written there, also in a recorded step, where
+        they are constants.
+        """
+        ...
+
     def to_host(self, x: Array) -> Any:
         """A NumPy copy of `x`; waits for the device."""
         ...
@@ -152,85 +160,34 @@ class Backend(Protocol):
         arrays: Sequence[Sequence[Array | None]],
         options: Callable[[], Mapping[str, Any]],
         copies: Sequence[Array | None] | None = None,
+        skip: tuple[Array | None, Array] | None = None,
     ) -> None:
-        """`{name}_step(*arrays[i], **options())` for every i, with one call of `options`.
+        """The step `name` in place for each of `arrays`, with one call of `options`.
 
-        `copies[i]`, where given, takes the new value of the parameter `arrays[i][0]`.  In a
-        recorded step `options` is called again for each repetition.
+        Each of `arrays` is a parameter, its gradient and what the optimiser keeps for it, all of
+        one shape; `copies[i]`, where given, takes the new value of the parameter.  In a recorded
+        step `options` is called again for each repetition.  `skip`, in a recorded step that is
+        not executed meanwhile, is a bool with which nothing is changed, or None, and the number of
+        earlier steps in which nothing was, which is taken off the option `step`; 0-d arrays.
+
+        - `sgd`: momentum or None; lr, momentum, dampening, weight_decay, nesterov, first
+        - `adam`: m, v; `amsgrad`: m, v, largest; lr, beta1, beta2, eps, weight_decay, decoupled,
+          step (from 1 on); so too `radam`; `nadam` with momentum_decay besides
+        - `adamax`, `lamb`: m, v; lr, beta1, beta2, eps, weight_decay, step
+        - `rmsprop`: square, momentum or None, average or None; lr, alpha, eps, weight_decay,
+          momentum
+        - `adagrad`: sum of squares; lr, lr_decay, eps, weight_decay, step
+        - `adadelta`: means of squares of gradients and of steps; lr, rho, eps, weight_decay
+        - `rprop`: gradient before, lengths of steps; less, more, least, most
+        - `lion`: m; lr, beta1, beta2, weight_decay
+        - `average`: an average and the value that it follows by 1 - decay of the distance
         """
         ...
 
-    def sgd_step(
-        self,
-        param: Array,
-        grad: Array,
-        buffer: Array | None,
-        *,
-        lr: float,
-        momentum: float,
-        dampening: float,
-        weight_decay: float,
-        nesterov: bool,
-        first: bool,
-    ) -> None:
-        """One SGD step in place on `param` and the momentum `buffer`, as in PyTorch's SGD."""
-        ...
+    def unscale(self, grads: Sequence[Array], inverse: Any) -> Array:
+        """Multiply `grads` by `inverse` in place; a 0-d bool: whether any of them was not finite.
 
-    def adam_step(
-        self,
-        param: Array,
-        grad: Array,
-        m: Array,
-        v: Array,
-        *,
-        lr: float,
-        beta1: float,
-        beta2: float,
-        eps: float,
-        weight_decay: float,
-        decoupled: bool,
-        step: int,
-    ) -> None:
-        """One Adam (or, decoupled, AdamW) step in place on `param`, `m` and `v`."""
-        ...
-
-    def rmsprop_step(
-        self,
-        param: Array,
-        grad: Array,
-        square: Array,
-        buffer: Array | None,
-        average: Array | None,
-        *,
-        lr: float,
-        alpha: float,
-        eps: float,
-        weight_decay: float,
-        momentum: float,
-    ) -> None:
-        """One RMSprop step in place on `param` and the states that are given."""
-        ...
-
-    def adagrad_step(
-        self, param: Array, grad: Array, total: Array, *, lr: float, eps: float, weight_decay: float
-    ) -> None:
-        """One Adagrad step in place on `param` and the sum of squares `total`."""
-        ...
-
-    def lion_step(
-        self,
-        param: Array,
-        grad: Array,
-        m: Array,
-        *,
-        lr: float,
-        beta1: float,
-        beta2: float,
-        weight_decay: float,
-    ) -> None:
-        """One Lion step in place on `param` and `m`."""
-        ...
-
-    def average_step(self, average: Array, x: Array, *, decay: float) -> None:
-        """`average` moved by 1 - `decay` of its distance to `x`, in place."""
+        `inverse` is a number, or, in a recorded step that is not executed meanwhile, a 0-d float64
+        array.
+        """
         ...

@@ -83,6 +83,10 @@ class _Backend:
             return self.plain.asarray(data, dtype)
         return data if dtype is None or data.dtype == dtype else data.astype(dtype)
 
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """One for the whole batch."""
+        return self.plain.constant(data, dtype)
+
     def is_shared(self, x: Any) -> bool:
         """True: an update in place makes a copy."""
         return True

@@ -117,9 +117,9 @@ class Writer:
         passed = "".join(f", {x}={x}" for x in self.statics)
         star = "*" if self.variadic else ""
         call = f"forward(xp, {star}{', '.join(raw)}{passed})"
-        direct = direct_call(self.forward, self.operands)
-        if direct is not None:
-            call = direct
+        plain = direct(self.forward, self.operands)
+        if plain is not None:
+            call = plain.expression(raw)
         lines += [
             "    try:",
             f"        {'y, aux' if self.aux else 'y'} = {call}",
@@ -219,14 +219,20 @@ class Writer:
         edges = "edges" if self.variadic else f"({', '.join(f'e_{x}' for x in inputs)},)"
         lines += [f"    return {make}(y)", "node = OpNode()", f"node.edges = {edges}"]
         for x in self.saved:
-            users = [u for u in inputs if x in self.wanted[u]]
-            # What is cheap to keep is kept without asking who needs it.
-            if len(users) < len(inputs) and (x in self.operands or x == "y"):
+            users = self.users(x)
+            if users:
                 test = " or ".join(f"e_{u} is not None" for u in users)
                 lines += [f"if {test}:", f"    node.s_{x} = {self.kept(x)}"]
             else:
                 lines.append(f"node.s_{x} = {self.kept(x)}")
         return [*lines, f"return {make}(y, node)"]
+
+    def users(self, x: str) -> list[str]:
+        """The inputs whose gradients need `x`; none if it is kept without asking, which it is if
+        all of them need it or it is cheap to keep."""
+        users = [u for u in self.wanted if x in self.wanted[u]]
+        asked = len(users) < len(self.wanted) and (x in self.operands or x == "y")
+        return users if asked else []
 
     def kept(self, x: str) -> str:
         if x in self.statics or x in ("y", "aux"):
@@ -247,31 +253,42 @@ class Writer:
         return f"getattr(r_{operand}, 'shape', ())"
 
 
-def direct_call(forward: Callable[..., Any], operands: Sequence[str]) -> str | None:
-    """What the forward returns, as an expression in the raw operands, if its code is no more than
-    `return xp.f(a, b)` or `return a + b`: that saves a call of the forward itself."""
+@dataclass(frozen=True)
+class Direct:
+    """A forward that is no more than `return xp.f(a, b)`, or `return a + b` or `return -a`."""
+
+    sign: str
+    function: str
+
+    def expression(self, operands: Sequence[str]) -> str:
+        if self.function:
+            return f"xp.{self.function}({', '.join(operands)})"
+        return f" {self.sign} ".join(operands) if len(operands) == 2 else self.sign + operands[0]
+
+
+def direct(forward: Callable[..., Any], operands: Sequence[str]) -> Direct | None:
+    """What `forward` does, if it is that little: it need not be called itself then."""
     code = forward.__code__
     if code.co_freevars or len(code.co_varnames) != len(operands) + 1:
         return None
-    raw = [f"r_{x}" for x in operands]
-    expression = _plain_bodies(len(operands)).get(code.co_code)
-    name = code.co_names[0] if code.co_names else ""
-    return expression and expression.format(*raw, f=name)
+    sign = _plain_bodies(len(operands)).get(code.co_code)
+    if sign is None:
+        return None
+    return Direct(sign, "" if sign else code.co_names[0])
 
 
 @functools.cache
 def _plain_bodies(count: int) -> dict[bytes, str]:
-    """The bytecode of the bodies that `direct_call` knows, which no name is part of."""
+    """The bytecode of such bodies, which no name is part of, and their signs."""
     names = [f"x{i}" for i in range(count)]
-    fields = ["{}"] * count
-    bodies = {f"xp.f({', '.join(names)})": f"xp.{{f}}({', '.join(fields)})"}
+    bodies = {f"xp.f({', '.join(names)})": ""}
     if count == 2:
-        bodies |= {f"x0 {sign} x1": f"{{}} {sign} {{}}" for sign in "+-*/"}
+        bodies |= {f"x0 {sign} x1": sign for sign in "+-*/"}
     if count == 1:
-        bodies["-x0"] = "-{}"
+        bodies["-x0"] = "-"
     compiled = {}
-    for body, expression in bodies.items():
+    for body, sign in bodies.items():
         scope: dict[str, Any] = {}
         exec(f"def plain(xp, {', '.join(names)}): return {body}", scope)
-        compiled[scope["plain"].__code__.co_code] = expression
+        compiled[scope["plain"].__code__.co_code] = sign
     return compiled

@@ -15,7 +15,7 @@ from autograd_gpu.backend import BACKENDS, Backend, current_backend
 from autograd_gpu.graph import make_result
 from autograd_gpu.modes import recording, watching
 from autograd_gpu.precision import casting, own_casts
-from autograd_gpu.recorder import NotReplayable, Recorder, Replay, recorder
+from autograd_gpu.recorder import NotReplayable, NotYet, Recorder, Replay, recorder
 from autograd_gpu.references import arrays_of
 from autograd_gpu.slots import Seen, watched
 from autograd_gpu.surroundings import Surroundings
@@ -86,9 +86,7 @@ class Compiled(Generic[P, R]):
             # do, so that the first run is not the one to record.
             if not program.first:
                 return function(*args, **kwargs)
-            program.watcher = call.backend.recorder()
-            with program.watcher.rehearsal():
-                result = function(*args, **kwargs)
+            result = self._rehearse(program, call)
             program.first = False
             self.reason = program.reason = _Returned(result, call.given, None).reason
             return result
@@ -111,7 +109,11 @@ class Compiled(Generic[P, R]):
         try:
             outputs, replay = watcher.record(run, call.given)
         except NotReplayable as error:
-            self.reason = program.reason = str(error)
+            self.reason = str(error)
+            program.missed += 1
+            if isinstance(error, NotYet) and program.missed <= TRIES:
+                return self._rehearse(program, call)
+            program.reason = self.reason
             return function(*call.args, **call.kwargs)
         changed = around.changed() or around.drawn()
         if changed is not None:
@@ -122,6 +124,13 @@ class Compiled(Generic[P, R]):
         returned[0].around, returned[0].kept = around, arrays_of(function)
         self.reason = program.add(replay, returned[0], watcher.recordings)
         result: R = returned[0].rebuilt(outputs, call.given)
+        return result
+
+    def _rehearse(self, program: _Program, call: _Call) -> R:
+        """An eager run, after which the step may be recorded."""
+        program.watcher = call.backend.recorder()
+        with program.watcher.rehearsal():
+            result: R = self.function(*call.args, **call.kwargs)
         return result
 
     def reset(self) -> None:

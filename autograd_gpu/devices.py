@@ -19,7 +19,8 @@ def synchronize() -> None:
 def memory_summary() -> str:
     """The bytes in use and reserved by each backend's allocator, a line for each.
 
-    NumPy has no pool of its own, and so no figures.
+    On CuPy those of the current device; what captured `graphs` reserve comes on top.  NumPy has no
+    pool of its own, and so no figures.
 
     >>> print(memory_summary().splitlines()[0])
     numpy: no memory pool

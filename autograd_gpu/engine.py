@@ -22,6 +22,7 @@ from autograd_gpu.accumulation import (
     take_over,
 )
 from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, explain_resources
+from autograd_gpu.core import core
 from autograd_gpu.graph import AccumulateGrad, Edges, Gradient, Node
 from autograd_gpu.hooks import find_nan, recorded_at, run_hooks, run_prehooks
 from autograd_gpu.modes import anomaly, enable_grad, watching
@@ -78,7 +79,9 @@ def backward(root: Variable, grad: Any = None, *, retain_graph: bool = False) ->
         or SEVERAL_DEVICES
     ):
         grad = seed_for(root, grad, False)
-    counts = _count_all(node)
+    counts = None if core is None else core.count_all(node)
+    if counts is None:
+        counts = _count_all(node)
     _run([node], [grad], {}, counts, _NOTHING, {}, retain_graph, False)
 
 
@@ -248,6 +251,48 @@ def _run(
     leaves: list[AccumulateGrad] = []
     finished: list[Gradient] = []
     kept: list[tuple[Node, Gradient]] = []
+    failed: list[Node] = []
+    state = (
+        ready, arrived, slots, counts, masked, captured, retain, create_graph, leaves, finished,
+        kept, failed,
+    )  # fmt: skip
+    try:
+        if core is None or watching or follow is not None:
+            _run_ready(*state, follow)
+        else:
+            core.run_ready(*state)
+    except BaseException as error:
+        for node in failed:
+            error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
+        explain_resources(error)
+        raise
+    results = retained(kept) if kept else ()
+    if leaves:
+        commit(leaves, finished, follow)
+    if results:
+        keep(results, follow)
+
+
+def _run_ready(
+    ready: list[Node],
+    arrived: list[Gradient],
+    slots: dict[Node, Gradient],
+    counts: dict[Node, int],
+    masked: Mapping[Node, Edges],
+    captured: dict[Node, Gradient],
+    retain: bool,
+    create_graph: bool,
+    leaves: list[AccumulateGrad],
+    finished: list[Gradient],
+    kept: list[tuple[Node, Gradient]],
+    failed: list[Node],
+    follow: Follower | None,
+) -> None:
+    """The loop of `_run`, of which `autograd_gpu/c/run.c` is the compiled form.
+
+    Gradients of leaves go to `finished`, those of results that retain them to `kept`, and the node
+    at which an error comes up to `failed`.
+    """
     check_nan = safely = False
     if watching:
         check_nan, safely = anomaly.get(), safe.get()
@@ -333,14 +378,7 @@ def _run(
                     if grad is not None:
                         slots[edge] = grad
             grads = grad = None
-    except BaseException as error:
+    except BaseException:
         if node is not None:
-            error.add_note(f"raised in the backward of {node.name}{recorded_at(node)}")
-        explain_resources(error)
+            failed.append(node)
         raise
-    g = None
-    results = retained(kept) if kept else ()
-    if leaves:
-        commit(leaves, finished, follow)
-    if results:
-        keep(results, follow)

@@ -38,6 +38,7 @@ from typing import Any, ClassVar, cast
 
 from autograd_gpu.backend import NAMESPACES, ON_ONE_DEVICE, Array
 from autograd_gpu.codegen import Writer
+from autograd_gpu.core import compiled
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -89,6 +90,20 @@ class Primitive:
     @functools.cached_property
     def operator(self) -> Callable[..., Any]:
         """The op as an operator has it: NotImplemented for operands of foreign types."""
+        return compiled(self._operator, self.writer, self.node_type)
+
+    @functools.cached_property
+    def reflected(self) -> Callable[..., Any]:
+        """The operator of the right operand, which comes first here, as in `__radd__`."""
+        operator = self._operator
+
+        def reflected(self: Variable, other: Any) -> Any:
+            return operator(other, self)
+
+        return compiled(reflected, self.writer, self.node_type, reflected=True)
+
+    @functools.cached_property
+    def _operator(self) -> Callable[..., Any]:
         source = self.writer.op("operator", foreign="return NotImplemented")
         operator = _executed("operator", f"<operator {self.name}>", source, self.scope)
         return _presented(operator, self.forward)
@@ -215,7 +230,7 @@ def _define(
     op = _executed("op", f"<op {name}>", writer.op("op", foreign="raise"), scope)
     return Primitive(
         name, forward, dict(derivatives), operands, optional, statics, variadic, outputs,
-        saved, _presented(op, forward), node_type, writer, scope,
+        saved, compiled(_presented(op, forward), writer, node_type), node_type, writer, scope,
     )  # fmt: skip
 
 

@@ -21,6 +21,64 @@ class NotReplayable(Exception):
     """
 
 
+class NotYet(NotReplayable):
+    """What keeps a step from being recorded is over after an eager run of it, or may be."""
+
+
+class DeviceScale(Protocol):
+    """A loss scale on the device, and how many good steps it has seen since it changed.
+
+    Numbers are those that a Recorder's `numbers` gives.
+    """
+
+    @property
+    def scale(self) -> Any:
+        """A 0-d float64 array."""
+        ...
+
+    @property
+    def inverse(self) -> Any:
+        """1 / scale, likewise."""
+        ...
+
+    def begin(self, is_new: Any, scale: Any, good: Any) -> None:
+        """Take the host's scale and count if `is_new` is not 0."""
+        ...
+
+    def update(self, found: Any, growth: Any, backoff: Any, interval: Any) -> None:
+        """Change the scale by whether a gradient was found that is not finite."""
+        ...
+
+    def read(self) -> tuple[float, int]:
+        """The scale and the count; waits."""
+        ...
+
+
+class DeviceCount(Protocol):
+    """How often something was so, counted on the device."""
+
+    @property
+    def array(self) -> Any:
+        """A 0-d float64 array."""
+        ...
+
+    def add(self, is_new: Any, flag: Any) -> None:
+        """Count from 0 on if `is_new` is not 0, then one more if `flag`, or None, holds."""
+        ...
+
+    def read(self) -> int:
+        """The count; waits."""
+        ...
+
+
+class Counters(Protocol):
+    """Makes what outlives a recording."""
+
+    def scale(self) -> DeviceScale: ...
+
+    def count(self) -> DeviceCount: ...
+
+
 class Replay(Protocol):
     """A recorded step."""
 
@@ -84,6 +142,10 @@ class Recorder(Protocol):
     by_update: bool
     """Whether an optimiser changes the parameters of a group by `update`; otherwise it does as
     ever, and the backend's `steps` asks for their `numbers`."""
+
+    counters: Counters | None
+    """What a GradScaler counts with where nothing is executed while a step is recorded, and so the
+    host does not know if a step is skipped; None where it does."""
 
     def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:
         """`change(variables, *args)`: an optimiser's update of Variables by their gradients, or of

@@ -296,6 +296,10 @@ class _Backend:
             raise NotFusable("it makes an array")
         return self.xp.asarray(data, dtype)
 
+    def constant(self, data: Any, dtype: Any = None) -> Any:
+        """Raises NotFusable: kernels have numbers, and no arrays, of their own."""
+        raise NotFusable("it makes an array")
+
     def is_shared(self, x: Any) -> bool:
         """True: an update in place makes a copy."""
         return True

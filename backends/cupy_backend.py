@@ -38,12 +38,9 @@ class CupyBackend:
 
         self.xp: Any = namespace()
         self.steps = cupy_steps.steps
-        self.sgd_step = cupy_steps.single("sgd")
-        self.adam_step = cupy_steps.single("adam")
-        self.rmsprop_step = cupy_steps.single("rmsprop")
-        self.adagrad_step = cupy_steps.single("adagrad")
-        self.lion_step = cupy_steps.single("lion")
-        self.average_step = cupy_steps.single("average")
+        for name in cupy_steps.NAMES:
+            setattr(self, f"{name}_step", cupy_steps.single(name))
+        self.unscale = cupy_steps.unscale
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """An array from a number, a list or CuPy's own arrays; NumPy arrays raise TypeError."""
@@ -53,6 +50,12 @@ class CupyBackend:
             return data if dtype is None else data.astype(dtype, copy=False)
         _refuse_foreign(data)
         return cp.asarray(data, dtype)
+
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """The numbers as arguments of a kernel that writes them, or copied if they are many."""
+        from autograd_gpu.backends.cupy_constants import constant
+
+        return constant(np.asarray(data, dtype))
 
     def to_host(self, x: Array) -> Any:
         """A NumPy copy of `x`; waits for the device."""
@@ -120,11 +123,15 @@ class CupyBackend:
         cp.cuda.Device().synchronize()
 
     def memory(self) -> Mapping[str, int]:
-        """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device."""
+        """Bytes 'used' by arrays and 'reserved' by the memory pool of the current device, and
+        those that captured 'graphs' have in pools of their own."""
+        from autograd_gpu.backends import cupy_graph_pools
+
         pool = getattr(cp.cuda.get_allocator(), "__self__", None)
         if not hasattr(pool, "used_bytes"):  # an allocator without a pool
             pool = cp.get_default_memory_pool()
-        return {"used": pool.used_bytes(), "reserved": pool.total_bytes()}
+        graphs = cupy_graph_pools.reserved()
+        return {"used": pool.used_bytes(), "reserved": pool.total_bytes(), "graphs": graphs}
 
     def advice(self, error: BaseException) -> str | None:
         """For memory that is used up, kernels that do not compile, and errors of the device."""

@@ -12,6 +12,7 @@ import cupy as cp
 
 from autograd_gpu.backends import cupy_settings
 from autograd_gpu.backends.cupy_cudnn import ALIGNMENT, Layout, Spelling, plan_for, run, takes
+from autograd_gpu.backends.cupy_cudnn_masks import Masking, bias_layout
 
 Array = Any
 Pair = tuple[int, int]
@@ -96,28 +97,36 @@ def _options(cudnn: Any, scale: float, is_causal: bool) -> dict[str, Any]:
     return options
 
 
-def _attention(cudnn: Any, graph: Any, q: Any, k: Any, v: Any, **params: Any) -> Sequence[Any]:
-    made: Sequence[Any] = graph.sdpa(
-        q=q, k=k, v=v, generate_stats=True, **_options(cudnn, **params)
-    )
+def _attention(
+    cudnn: Any, graph: Any, q: Any, k: Any, v: Any, bias: Any = None, **params: Any
+) -> Sequence[Any]:
+    options = _options(cudnn, **params)
+    if bias is not None:
+        options["bias"] = bias
+    made: Sequence[Any] = graph.sdpa(q=q, k=k, v=v, generate_stats=True, **options)
     return made
 
 
 def _attention_gradients(
-    cudnn: Any, graph: Any, q: Any, k: Any, v: Any, y: Any, g: Any, stats: Any, **params: Any
-) -> Sequence[Any]:
+    cudnn: Any, graph: Any, q: Any, k: Any, v: Any, y: Any, g: Any, stats: Any, bias: Any = None,
+    **params: Any,
+) -> Sequence[Any]:  # fmt: skip
+    options = _options(cudnn, **params)
+    if bias is not None:
+        options["bias"] = bias
     made: Sequence[Any] = graph.sdpa_backward(
         q=q, k=k, v=v, o=y, dO=g, stats=stats,
-        use_deterministic_algorithm=cupy_settings.deterministic,
-        **_options(cudnn, **params),
+        use_deterministic_algorithm=cupy_settings.deterministic, **options,
     )  # fmt: skip
     return made
 
 
 class Statistics(NamedTuple):
-    """What cuDNN's forward keeps for its backward: log-sums of exponentials [B, H, L, 1]."""
+    """What cuDNN's forward keeps for its backward: log-sums of exponentials [B, H, L, 1], and what
+    `cupy_cudnn_masks` makes of a bias and a mask, if there are any."""
 
     array: Array
+    masking: Masking | None = None
 
 
 def attended(
@@ -125,39 +134,51 @@ def attended(
     scale: float, is_causal: bool, p: float,
 ) -> Any:  # fmt: skip
     """The value of `attention`, and what its gradients need."""
-    if not (bias is mask is keep is None) or not _fit(q, k, v) or not takes(q, k, v):
+    if keep is not None or not _fit(q, k, v) or not takes(q, k, v):
         return NotImplemented
-    shape = (*q.shape[:-1], v.shape[-1])
+    added = None
+    if not (bias is mask is None):
+        added = bias_layout(q, k, bias, mask)
+        if added is None:
+            return NotImplemented
+    shape, ndim = (*q.shape[:-1], v.shape[-1]), q.ndim
     q, k, v = map(_as_heads, (q, k, v))
     y = _like(q)
     stats = Layout.dense((*y.dim[:3], 1), "float32")
     params = {"scale": scale, "is_causal": is_causal}
     # taken only if the backward is too: no other form could go on from the statistics
     given = [Layout.of(q), Layout.of(k), Layout.of(v), y, y, stats]
+    given += [] if added is None else [added]
     made = [_like(q), _like(k), _like(v)]
     if plan_for("attention_gradients", _attention_gradients, given, made, params) is None:
         return NotImplemented
-    results = run("attention", _attention, [q, k, v], [y, stats], **params)
+    masking = None if added is None else Masking.of(bias, mask, added, q.dtype, ndim, is_causal)
+    inputs = [q, k, v] if masking is None else [q, k, v, masking.bias]
+    results = run("attention", _attention, inputs, [y, stats], **params)
     if results is None:
         return NotImplemented
-    return results[0].reshape(shape), Statistics(results[1])
+    if masking is not None:
+        masking.clear(results[0], results[0])
+    return results[0].reshape(shape), Statistics(results[1], masking)
 
 
 def attention_gradients(
     g: Array, y: Array, q: Array, k: Array, v: Array, bias: Any, mask: Any, keep: Any, kept: Any,
     needs: Sequence[bool], *, scale: float, is_causal: bool, p: float,
 ) -> Any:  # fmt: skip
-    """The gradients for `q`, `k`, `v` and a bias, which there is none of."""
-    if not isinstance(kept, Statistics):
+    """The gradients for `q`, `k` and `v`; that for a bias is computed by products."""
+    if not isinstance(kept, Statistics) or (bias is not None and needs[3]):
         return NotImplemented
     shapes = [x.shape for x in (q, k, v)]
     q, k, v, y, g = map(_as_heads, (q, k, v, y, g))
-    own = _like(q)
+    own, masking = _like(q), kept.masking
+    if masking is not None:
+        g = masking.clear(g, own.empty(g.dtype))
     y, g = (_laid_out(x, own) for x in (y, g))
     results = run(
         "attention_gradients",
         _attention_gradients,
-        [q, k, v, y, g, kept.array],
+        [q, k, v, y, g, kept.array, *([] if masking is None else [masking.bias])],
         [own, _like(k), _like(v)],
         scale=scale,
         is_causal=is_causal,

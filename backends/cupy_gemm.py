@@ -7,6 +7,7 @@ float32 and fails for batched bfloat16.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -17,7 +18,7 @@ from cupy_backends.cuda.libs import cublas
 
 from autograd_gpu.backends.cupy_gemm_batched import gemm_batched_ex, pointers
 from autograd_gpu.backends.cupy_graph_blas import route
-from autograd_gpu.backends.gemm_plan import plan
+from autograd_gpu.backends.gemm_plan import OP_C, OP_T, Plan, plan
 
 Array = Any
 
@@ -40,13 +41,19 @@ def set_tf32(enabled: bool) -> None:
 
 
 def matmul(
-    a: Array, b: Array, out: Array | None = None, alpha: complex = 1, beta: complex = 0
+    a: Array,
+    b: Array,
+    out: Array | None = None,
+    alpha: complex = 1,
+    beta: complex = 0,
+    conj: tuple[bool, bool] = (False, False),
 ) -> Array:
     """`alpha * a @ b + beta * out` by NumPy's rules for shapes; `out` may be any view.
 
     float16, bfloat16, float32, float64, complex64 and complex128; half types are summed in float32
-    and may be added into a float32 `out`.  Integers and bools are CuPy's matter.  Waits for
-    nothing.  ValueError where shapes, TypeError where the dtype of `out` does not fit.
+    and may be added into a float32 `out`.  `conj` says whether `a` and `b` are to be conjugated,
+    which takes no kernel where cuBLAS reads them transposed.  Integers and bools are CuPy's matter.
+    Waits for nothing.  ValueError where shapes, TypeError where the dtype of `out` does not fit.
     """
     dtype = a.dtype
     if dtype != b.dtype:
@@ -70,8 +77,21 @@ def matmul(
         b, target = b[:, None], target[..., None]
     if a.ndim == 1:
         a, target = a[None], target[..., None, :]
-    _gemm(a, b, target, alpha, beta)
+    _gemm(a, b, target, alpha, beta, conj if dtype.kind == "c" else _NEITHER)
     return out
+
+
+_NEITHER = (False, False)
+
+
+def times_adjoint(a: Array, b: Array) -> Array:
+    """`a` times the conjugate transposes of `b`."""
+    return matmul(a, b.swapaxes(-1, -2), conj=(False, True))
+
+
+def adjoint_times(a: Array, b: Array) -> Array:
+    """The conjugate transposes of `a` times `b`."""
+    return matmul(a.swapaxes(-1, -2), b, conj=(True, False))
 
 
 @lru_cache
@@ -90,13 +110,27 @@ def _result_shape(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
     return batch + (a[-2:-1] if len(a) > 1 else ()) + (b[-1:] if len(b) > 1 else ())
 
 
-def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None:
+def _gemm(
+    a: Array,
+    b: Array,
+    out: Array,
+    alpha: complex,
+    beta: complex,
+    conj: tuple[bool, bool] = _NEITHER,
+) -> None:
     item, out_item = a.itemsize, out.itemsize
     has_pointers = route.products is not None or gemm_batched_ex() is not None
     todo = plan(
         a.shape, a.strides, b.shape, b.strides, out.shape, out.strides, item, out_item,
         has_pointers,
     )  # fmt: skip
+    if conj != _NEITHER and todo != _NOTHING:
+        conjugated = _conjugated(todo, conj)
+        if conjugated is None:
+            a, b = (cp.conj(x) if c else x for x, c in zip((a, b), conj, strict=True))
+            _gemm(a, b, out, alpha, beta)
+            return
+        todo = conjugated
     if any(todo.copies):
         copy_a, copy_b, copy_out = todo.copies
         a = cp.ascontiguousarray(a) if copy_a else a
@@ -154,6 +188,22 @@ def _gemm(a: Array, b: Array, out: Array, alpha: complex, beta: complex) -> None
                 alpha_ptr, x, kind, c.lda, c.stridea, y, kind, c.ldb, c.strideb,
                 beta_ptr, z, out_kind, c.ldc, c.stridec, c.count, compute, _GEMM_DEFAULT,
             )  # fmt: skip
+
+
+_NOTHING = Plan(())
+
+
+def _conjugated(todo: Plan, conj: tuple[bool, bool]) -> Plan | None:
+    """The plan with conjugates, or None: cuBLAS takes them of what it transposes, and no other."""
+    calls = []
+    for c in todo.calls:
+        first, second = reversed(conj) if c.swapped else conj
+        if (first and c.transa != OP_T) or (second and c.transb != OP_T):
+            return None
+        calls.append(
+            replace(c, transa=OP_C if first else c.transa, transb=OP_C if second else c.transb)
+        )
+    return replace(todo, calls=tuple(calls)) if calls else None
 
 
 @lru_cache

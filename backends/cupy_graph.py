@@ -18,12 +18,12 @@ from typing import Any
 
 import cupy as cp
 
-from autograd_gpu.backends import cupy_philox
+from autograd_gpu.backends import cupy_counters, cupy_philox
 from autograd_gpu.backends.cupy_graph_blas import captured_products, rehearsed_products
 from autograd_gpu.backends.cupy_graph_pools import new_pool, retire
 from autograd_gpu.backends.cupy_graph_replay import GraphReplay, Slot
 from autograd_gpu.backends.cupy_live import LiveNumber, LiveNumbers
-from autograd_gpu.recorder import NotReplayable, Replay
+from autograd_gpu.recorder import NotReplayable, NotYet, Replay
 
 Array = Any
 
@@ -46,6 +46,7 @@ class GraphRecorder:
         self._kept: list[Any] = []
         """Memory from outside of the graph that it reads, besides that of slots and arguments."""
         self._allocations = _Allocations()
+        self.counters = cupy_counters.Counters(cp.cuda.get_allocator())
         cupy_philox.prepare(cp.cuda.Device().id)
 
     @contextmanager
@@ -78,7 +79,8 @@ class GraphRecorder:
                 undo()
             retire(pool)
             if isinstance(error, Exception):
-                raise NotReplayable(_reason(error)) from error
+                kind = NotYet if isinstance(error, NotYet) else NotReplayable
+                raise kind(_reason(error)) from error
             raise
         replay = GraphReplay(
             captured.graph,

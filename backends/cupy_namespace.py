@@ -22,6 +22,7 @@ from autograd_gpu.backends import (
     cupy_cudnn_ops,
     cupy_gemm,
     cupy_images,
+    cupy_joining,
     cupy_philox,
     cupy_reductions,
     cupy_rows,
@@ -40,6 +41,8 @@ def namespace() -> ModuleType:
     xp = ModuleType("autograd_gpu.backends.cupy_namespace.xp", compat.__doc__)
     vars(xp).update({k: v for k, v in vars(compat).items() if not k.startswith("__")})
     vars(xp).update(
+        adjoint_times=cupy_gemm.adjoint_times,
+        argpartition=argpartition,
         asarray=asarray,
         assign=partial(assign_last, cp),
         attended=cupy_cudnn_ops.attended,
@@ -73,6 +76,7 @@ def namespace() -> ModuleType:
         ),
         std=std,
         take=take,
+        times_adjoint=cupy_gemm.times_adjoint,
         tril=_through_float32(compat.tril),
         triu=_through_float32(compat.triu),
         var=var,
@@ -83,6 +87,7 @@ def namespace() -> ModuleType:
     vars(xp).update(cupy_activations.bound())
     vars(xp).update(cupy_reductions.bound(xp))
     vars(xp).update(cupy_images.bound(xp))
+    vars(xp).update(cupy_joining.bound(xp))
     vars(xp).update(convolution_nd.bound(xp))
     return xp
 
@@ -234,6 +239,15 @@ def _of_reals(plain: Callable[..., Array]) -> Callable[..., Array]:
             raise
 
     return function
+
+
+def argpartition(x: Array, kth: int | tuple[int, ...], axis: int) -> Array:
+    """A whole argsort, as CuPy's own is too; that one looks at `kth` on the device."""
+    n = x.shape[axis]
+    for k in kth if isinstance(kth, tuple) else (kth,):
+        if not -n <= k < n:
+            raise ValueError(f"kth={k} is out of bounds for {n} elements")
+    return cp.argsort(x, axis)
 
 
 _masked = cp.ElementwiseKernel(

@@ -15,14 +15,16 @@ import numpy as np
 from cupy._core._scalar import get_typename
 from cupy.cuda import device
 
-from autograd_gpu.backends.cupy_live import LiveNumber
+from autograd_gpu.backends.cupy_step_numbers import StepNumbers
 from autograd_gpu.backends.cupy_step_rules import RULES, Rule
-from autograd_gpu.recorder import recorder
+from autograd_gpu.backends.step_numbers import LAMB
 
 Array = Any
 
 CHUNK = 4096
 _THREADS = 256
+NAMES = sorted({name for name, *_ in RULES} - {"unscale"})
+"""The steps of optimisers."""
 # All arguments of a launch have to fit into 4 KiB (from CUDA 12.1 on into 32 KiB, on newer GPUs).
 _ARGUMENT_BYTES = 3840
 
@@ -38,8 +40,10 @@ struct Arrays {{
 struct Numbers {{ double value[{count}]; }};
 
 extern "C" __global__ void autograd_gpu_{name}_step(
-    const Arrays arrays, const int many, const Numbers given, const double* live
+    const Arrays arrays, const int many, const Numbers given, const double* live,
+    unsigned char* flag
 ) {{
+    {guard}
     int at = 0, last = many - 1;
     while (at < last) {{
         const int middle = (at + last) / 2;
@@ -62,33 +66,33 @@ def steps(
     arrays: Sequence[Sequence[Array | None]],
     options: Callable[[], Mapping[str, Any]],
     copies: Sequence[Array | None] | None = None,
+    skip: tuple[Array | None, Array] | None = None,
 ) -> None:
     """One step for each of `arrays`, in place: what `{name}_step` does with `options()`.
 
     `copies`, where given, take the new values of the parameters in their own dtype.  Half types
     are computed in float32; the parts of complex numbers are parameters of their own, as in
-    PyTorch.  In a recorded step `options` is called again for each repetition.
+    PyTorch.  In a recorded step `options` is called again for each repetition, and nothing is
+    changed where `skip` says so; see `autograd_gpu.backend.Backend.steps`.
     """
-    rule = RULES[name, *[x is not None for x in arrays[0][2:]]]
-    numbers = _Numbers(rule, options)
-    rows: dict[tuple[Any, ...], list[list[Array]]] = {}
-    back: list[tuple[Array, Array]] = []
-    here = device.get_device_id()
-    for i, given in enumerate(arrays):
-        row = [x for x in given if x is not None]
-        if copies is not None and copies[i] is not None:
-            row.append(copies[i])
-        if row[0].data.device_id != here:
-            raise ValueError(
-                f"{name}: a parameter lives on {row[0].device}, not the current device"
-            )
-        if row[0].size:
-            dense = _dense(row, back)
-            rows.setdefault(tuple([x.dtype for x in dense]), []).append(dense)
-    for dtypes, same in rows.items():
-        _launch(rule, dtypes, same, numbers)
-    for x, dense in back:
-        x[...] = dense
+    if name == "lamb":
+        numbers = StepNumbers.of_step(LAMB, options, skip)
+        arrays = _lamb_moves(arrays, numbers)
+    else:
+        numbers = StepNumbers.of_step(_rule(name, arrays[0]).numbers, options, skip)
+    _run(_rule(name, arrays[0]), arrays, numbers, copies)
+
+
+def unscale(grads: Sequence[Array], inverse: Any) -> Array:
+    """Multiply `grads` by `inverse`, a number or a double on the device, in place.
+
+    A 0-d bool: whether any element of them is not finite.
+    """
+    flag = cp.zeros((), np.bool_)
+    rule = RULES[("unscale",)]
+    numbers = StepNumbers.of_one(rule.numbers, inverse, flag)
+    _run(rule, [[g] for g in grads], numbers)
+    return flag
 
 
 def single(name: str) -> Callable[..., None]:
@@ -99,6 +103,52 @@ def single(name: str) -> Callable[..., None]:
 
     step.__name__ = step.__qualname__ = f"{name}_step"
     return step
+
+
+def _rule(name: str, row: Sequence[Array | None]) -> Rule:
+    return RULES[name, *[x is not None for x in row[2:]]]
+
+
+def _lamb_moves(
+    arrays: Sequence[Sequence[Array | None]], numbers: StepNumbers
+) -> list[list[Array]]:
+    """Parameters, directions to move them in, and by how much of these, all on the device."""
+    directions = [cp.empty_like(row[0]) for row in arrays]
+    rows = [[*row, r] for row, r in zip(arrays, directions, strict=True)]
+    _run(_rule("lamb", rows[0]), rows, numbers)
+    moves = []
+    for row, direction in zip(arrays, directions, strict=True):
+        own, step = cp.linalg.norm(row[0]), cp.linalg.norm(direction)
+        known = (own > 0) & (step > 0)
+        moves.append([row[0], direction, cp.where(known, own / cp.where(known, step, 1), 1)])
+    return moves
+
+
+def _run(
+    rule: Rule,
+    arrays: Sequence[Sequence[Array | None]],
+    numbers: StepNumbers,
+    copies: Sequence[Array | None] | None = None,
+) -> None:
+    """`rule` for all of `arrays`: those of the same dtypes in one launch."""
+    rows: dict[tuple[Any, ...], list[list[Array]]] = {}
+    back: list[tuple[Array, Array]] = []
+    here = device.get_device_id()
+    for i, given in enumerate(arrays):
+        row = [x for x in given if x is not None]
+        if copies is not None and copies[i] is not None:
+            row.append(copies[i])
+        if row[0].data.device_id != here:
+            raise ValueError(
+                f"{rule.name}: a parameter lives on {row[0].device}, not the current device"
+            )
+        if row[0].size:
+            dense = _dense(row, back)
+            rows.setdefault(tuple([x.dtype for x in dense]), []).append(dense)
+    for dtypes, same in rows.items():
+        _launch(rule, dtypes, same, numbers)
+    for x, dense in back:
+        x[...] = dense
 
 
 def _dense(row: list[Array], back: list[tuple[Array, Array]]) -> list[Array]:
@@ -112,26 +162,8 @@ def _dense(row: list[Array], back: list[tuple[Array, Array]]) -> list[Array]:
     return out
 
 
-class _Numbers:
-    """A rule's numbers: by value, or on the device where a graph is captured."""
-
-    def __init__(self, rule: Rule, options: Callable[[], Mapping[str, Any]]) -> None:
-        def read() -> tuple[float, ...]:
-            return tuple(map(float, rule.values(**options())))
-
-        watcher = recorder.get()
-        numbers = read() if watcher is None else watcher.numbers(read)
-        given = np.zeros((), [("value", np.float64, len(rule.numbers))])
-        self.live: Any = np.uintp(0)
-        if isinstance(numbers[0], LiveNumber):
-            self.live = numbers[0].array  # the others are right behind it
-        else:
-            given["value"] = numbers
-        self.given = given[()]
-
-
 def _launch(
-    rule: Rule, dtypes: tuple[Any, ...], rows: list[list[Array]], numbers: _Numbers
+    rule: Rule, dtypes: tuple[Any, ...], rows: list[list[Array]], numbers: StepNumbers
 ) -> None:
     compute = "double" if dtypes[0] == np.float64 else "float"
     kernel, layout, many = _kernel(rule, dtypes, compute)
@@ -144,7 +176,7 @@ def _launch(
         ends = np.cumsum(-(-sizes // CHUNK))
         table["size"][: len(some)] = sizes
         table["end"][: len(some)] = ends
-        arguments = (table[()], np.int32(len(some)), numbers.given, numbers.live)
+        arguments = (table[()], np.int32(len(some)), numbers.given, numbers.live, numbers.flag)
         kernel((int(ends[-1]),), (_THREADS,), arguments)
 
 
@@ -168,17 +200,21 @@ def _kernel(rule: Rule, dtypes: tuple[Any, ...], compute: str) -> tuple[Any, Any
         types="\n".join(types),
         pointers="\n    ".join(f"{letter}* {name}[{many}];" for name, letter in pairs),
         many=many,
-        count=len(rule.numbers),
+        count=len(rule.numbers.names),
         chunk=CHUNK,
         threads=_THREADS,
+        guard=rule.guard,
         numbers="\n    ".join(
             f"const double {name} = live ? live[{k}] : given.value[{k}];"
-            for k, name in enumerate(rule.numbers)
+            for k, name in enumerate(rule.numbers.names)
         ),
         bases="\n    ".join(
             f"{letter}* const {name}_base = arrays.{name}[at];" for name, letter in pairs
         ),
-        elements="\n        ".join(f"{letter}& {name} = {name}_base[i];" for name, letter in pairs),
+        elements="\n        ".join(
+            f"{letter}& {name} = {name}_base[{'0' if name in rule.scalars else 'i'}];"
+            for name, letter in pairs
+        ),
         code=code,
     )
     layout = np.dtype(

@@ -24,7 +24,7 @@ Ints = tuple[int, ...]
 Axis = tuple[int, int, int, int]
 """A batch axis: its size, and the strides of A, B and C along it."""
 
-OP_N, OP_T = 0, 1
+OP_N, OP_T, OP_C = 0, 1, 2
 
 # What a further call and a copied byte cost on the device, in microseconds; good to a factor of 2.
 _CALL_COST = 4.0

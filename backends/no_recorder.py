@@ -14,6 +14,7 @@ class NoRecorder:
 
     recordings = 1
     by_update = False
+    counters = None
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

@@ -70,9 +70,21 @@ def rmsprop_step(
 
 
 def adagrad_step(
-    param: Array, grad: Array, total: Array, *, lr: float, eps: float, weight_decay: float
+    param: Array,
+    grad: Array,
+    total: Array,
+    *,
+    lr: float,
+    lr_decay: float,
+    eps: float,
+    weight_decay: float,
+    step: int,
 ) -> None:
-    """One Adagrad step in place on `param` and the sum of squares `total` [same shape]."""
+    """One Adagrad step in place on `param` and the sum of squares `total` [same shape].
+
+    `step` counts from 1.
+    """
+    size = lr / (1 + (step - 1) * lr_decay)
 
     def update(s: Array, t: Array, p: Array, g: Array, v: Array) -> None:
         g = _decayed(s, p, g, weight_decay)
@@ -81,7 +93,7 @@ def adagrad_step(
         np.sqrt(v, t)
         np.add(t, eps, t)
         np.divide(g, t, t)
-        np.multiply(t, lr, t)
+        np.multiply(t, size, t)
         np.subtract(p, t, p)
 
     in_blocks(update, (param, grad, total))

@@ -121,7 +121,7 @@ def attended(
             tile = (s, rows, slice(0, n))
             e, inv, keys = exps[tile], inverse[s, rows], fk[s, :n]
             queries, out = scaled[s, rows], y[s, rows]
-            np.matmul(queries, keys.mT, e)
+            _times_transposed(queries, keys, e)
             if added is not None:
                 extra = added if added.ndim <= 2 else added[s]
                 np.add(e, extra if len(tiles) == 1 else extra[..., rows, :n], e)
@@ -131,7 +131,7 @@ def attended(
                     top[top == -np.inf] = 0
                 np.subtract(e, top, e)
             np.exp(e, e)
-            np.vecdot(e, ones[:n], inv[..., 0])
+            np.matmul(e, ones[:n], inv[..., 0])
             if may_be_empty:
                 inv[inv == 0] = 1
             np.divide(rate, inv, inv)
@@ -192,7 +192,7 @@ def attention_gradients(
             if grad_q is None and grad_k is None and grad_bias is None:
                 continue
             d = scratch("scores", e.shape, dtype) if grad_bias is None else grad_bias[tile]
-            np.matmul(gs, fv[s, :n].mT, d)
+            _times_transposed(gs, fv[s, :n], d)
             if fkeep is not None:
                 np.multiply(d, fkeep[tile], d)
             # what a row of d adds up to, weighted by its shares, is the product of g and y
@@ -240,6 +240,20 @@ def _added(
         later = np.where(is_later, layout.dtype.type(-np.inf), layout.dtype.type(0))
         added = later if added is None else added + later
     return added if added is None or added.ndim <= 2 else layout.flat(added)
+
+
+def _times_transposed(a: Array, b: Array, out: Array) -> None:
+    """Write the products of `a` and the transposes of `b` to `out`.
+
+    BLAS multiplies small matrices faster as they lie than transposed, by more than a copy takes.
+    """
+    if max(out.shape[-2:]) <= TILE:
+        heads, keys, width = b.shape
+        columns = scratch("columns", (heads, width, keys), b.dtype)
+        np.copyto(columns, b.mT)
+        np.matmul(a, columns, out)
+    else:
+        np.matmul(a, b.mT, out)
 
 
 def _add_product(a: Array, b: Array, out: Array, is_first: bool) -> None:

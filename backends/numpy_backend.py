@@ -13,13 +13,17 @@ import numpy as np
 
 from autograd_gpu.backends import (
     convolution_nd,
+    numpy_activations,
     numpy_adaptive_steps,
     numpy_attention,
     numpy_convolution,
     numpy_ctc,
+    numpy_fft,
     numpy_functions,
     numpy_fuse,
+    numpy_layer_norm,
     numpy_lstm,
+    numpy_moment_steps,
     numpy_pooling,
     numpy_rows,
     numpy_steps,
@@ -108,9 +112,12 @@ def namespace() -> ModuleType:
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         expm1=numpy_functions.expm1,
+        fft=numpy_fft.namespace(),
         masked=numpy_functions.masked,
         matmul=matmul,
+        maximum=numpy_functions.maximum,
         mean=numpy_functions.mean,
+        minimum=numpy_functions.minimum,
         random_bits=random_bits,
         random_unit=random_unit,
         scatter_add=scatter_add,
@@ -124,8 +131,10 @@ def namespace() -> ModuleType:
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
         conv2d_weight=numpy_convolution.conv2d_weight,
-        layer_norm_gradients=numpy_rows.layer_norm_gradients,
-        normalised=numpy_rows.layer_norm,
+        gelu_tanh_gradient=numpy_activations.gelu_tanh_gradient,
+        gelu_tanh_value=numpy_activations.gelu_tanh_value,
+        layer_norm_gradients=numpy_layer_norm.layer_norm_gradients,
+        normalised=numpy_layer_norm.layer_norm,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
@@ -172,6 +181,10 @@ class NumpyBackend:
                 "where(mask, ...)"
             )
         return np.asarray(data, dtype)
+
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """As `asarray`: what the host knows is here already."""
+        return self.asarray(data, dtype)
 
     def to_host(self, x: Array) -> Array:
         """A copy of `x`."""
@@ -249,6 +262,7 @@ class NumpyBackend:
         arrays: Sequence[Sequence[Array | None]],
         options: Callable[[], Mapping[str, Any]],
         copies: Sequence[Array | None] | None = None,
+        skip: tuple[Array | None, Array] | None = None,
     ) -> None:
         """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
         step, given = getattr(self, f"{name}_step"), options()
@@ -258,12 +272,34 @@ class NumpyBackend:
             if copy is not None:
                 copy[...] = row[0]
 
+    def unscale(self, grads: Sequence[Array], inverse: float) -> Array:
+        """Multiply `grads` by `inverse` in place; whether any of them was not finite."""
+        found = np.zeros((), bool)
+        for g in grads:
+            found = found | _not_finite(g)
+            g *= inverse
+        return found
+
     sgd_step = staticmethod(numpy_steps.sgd_step)
     adam_step = staticmethod(numpy_steps.adam_step)
     rmsprop_step = staticmethod(numpy_adaptive_steps.rmsprop_step)
     adagrad_step = staticmethod(numpy_adaptive_steps.adagrad_step)
     lion_step = staticmethod(numpy_adaptive_steps.lion_step)
     average_step = staticmethod(numpy_adaptive_steps.average_step)
+    amsgrad_step = staticmethod(numpy_moment_steps.amsgrad_step)
+    adamax_step = staticmethod(numpy_moment_steps.adamax_step)
+    nadam_step = staticmethod(numpy_moment_steps.nadam_step)
+    radam_step = staticmethod(numpy_moment_steps.radam_step)
+    lamb_step = staticmethod(numpy_moment_steps.lamb_step)
+    adadelta_step = staticmethod(numpy_moment_steps.adadelta_step)
+    rprop_step = staticmethod(numpy_moment_steps.rprop_step)
+
+
+def _not_finite(x: Array) -> Any:
+    """A 0-d bool: extremes are not finite where any element is not, and need no array."""
+    if x.dtype.kind != "f":  # complex, or a half type whose extremes NumPy does not know
+        return ~np.all(np.isfinite(x))
+    return ~(np.isfinite(np.max(x)) & np.isfinite(np.min(x)))
 
 
 def create() -> NumpyBackend:

@@ -144,6 +144,33 @@ _BITS = {"e": np.int16, "f": np.int32, "d": np.int64}
 _ZERO = {dtype: np.zeros((), dtype) for dtype in "efdFD"}
 
 
+def maximum(a: Any, b: Any, /, out: Any = None) -> Any:
+    """np.maximum.
+
+    Clipping takes a third of its time where one operand is a number; both give NaN for NaN.
+    """
+    if is_bounded(a, b) and out is None:
+        return a.clip(b, math.inf)
+    return np.maximum(a, b, out=out)
+
+
+def minimum(a: Any, b: Any, /, out: Any = None) -> Any:
+    """np.minimum; see `maximum`."""
+    if is_bounded(a, b) and out is None:
+        return a.clip(-math.inf, b)
+    return np.minimum(a, b, out=out)
+
+
+def is_bounded(a: Any, b: Any) -> bool:
+    """Whether `a` is an array to be clipped at `b`."""
+    return (
+        b.__class__ in (int, float)
+        and a.__class__ not in (int, float)
+        and a.size > SMALL
+        and a.dtype.char in "fd"
+    )
+
+
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:
     """np.take, also for indices of uint64, which NumPy does not convert by itself."""
     if indices.__class__ is np.ndarray and indices.dtype == np.uint64:

@@ -23,7 +23,7 @@ ALIGNMENT = 64
 _ROUNDED = frozenset(
     (
         *(np.absolute, np.add, np.divide, np.maximum, np.minimum, np.multiply, np.negative),
-        *(np.positive, np.square, np.sqrt, np.subtract),
+        *(np.positive, np.square, np.sqrt, np.subtract, np.ndarray.clip),
     )
 )
 

@@ -31,6 +31,7 @@ class NumpyRecorder:
 
     recordings = 2
     by_update = True
+    counters = None
 
     def __init__(self) -> None:
         self.tape = Tape()

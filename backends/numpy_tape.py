@@ -282,6 +282,8 @@ class Tape:
         if name == "copy" and not args[1:] and not kwargs:
             # K keeps the order of the axes, C is the default
             return self.call(function, args, kwargs, into=lambda a, k: _copied_into(a[0]))
+        if name == "clip" and len(args) == 3 and not kwargs:
+            return self.call(function, args, into=lambda a, k: Into(function, (*a, OUT), k))
         if name in ("flatten", "ravel", "reshape"):
             return self._reshaped(function, args, kwargs)
         if name == "repeat" and any(isinstance(x, Traced) for x in (*args[1:], *kwargs.values())):

@@ -19,7 +19,7 @@ from autograd_gpu.threads import get_num_threads
 
 Array = Any
 
-FOLLOWED = words("clip expm1 mean std sum take var")
+FOLLOWED = words("clip expm1 maximum mean minimum std sum take var")
 """Our own functions that are recorded call by call.
 
 Any other is one call of the recording: they use scratch memory, look at values, or are C code.
@@ -39,6 +39,10 @@ class TracedBackend(numpy_backend.NumpyBackend):
     def asarray(self, data: Any, dtype: Any = None) -> Array:
         """A stand-in for an array from outside; numbers and lists become arrays."""
         return _asarray(data, dtype)
+
+    def constant(self, data: Any, dtype: Any = None) -> Array:
+        """An array of every replay, which need not be found again."""
+        return np.asarray(data, dtype) if isinstance(data, np.ndarray) else _asarray(data, dtype)
 
     def to_host(self, x: Any) -> Any:
         """A copy, which ends the recording: what becomes of it can't be seen."""

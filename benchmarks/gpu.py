@@ -4,8 +4,8 @@
 
 Times are medians by CUDA events over several steps, and, beside them, wall time per step with one
 wait at the end.  PyTorch and JAX take part where they are installed and see the same GPU.  After
-each row OUT/benchmarks.json and OUT/benchmarks.md are written anew, so that an early end leaves
-what there is.  `--small` has sizes with which the script itself can be tried out.
+each row OUT/benchmarks.json is written anew, so that an early end leaves what there is;
+ci/gpu_report.py makes a table of it.  `--small` has sizes to try out the script itself with.
 """
 
 from __future__ import annotations
@@ -336,18 +336,6 @@ def write(out: Path, rows: dict[str, dict[str, Any]], device: str, complete: boo
     out.mkdir(parents=True, exist_ok=True)
     report = {"device": device, "complete": complete, "rows": rows}
     (out / "benchmarks.json").write_text(json.dumps(report, indent=1))
-    lines = ["| what | wall, µs | device, µs | |", "|---|---|---|---|"]
-    for name, row in rows.items():
-        rest = ", ".join(
-            f"{k.replace('_', ' ')} {v:.3g}" if isinstance(v, float) else f"{k}: {v}"
-            for k, v in row.items()
-            if k not in ("wall_us", "device_us")
-        )
-        times = (f"{row[k]:.1f}" if k in row else "" for k in ("wall_us", "device_us"))
-        lines.append(f"| {name} | {' | '.join(times)} | {rest} |")
-    if not complete:
-        lines += ["", "The time ran out before the last row."]
-    (out / "benchmarks.md").write_text("\n".join(lines) + "\n")
 
 
 def main() -> None:

@@ -92,6 +92,43 @@ def training() -> str:
     return f"20 steps, losses at most {apart:.1e} apart, {function.replays} replays"
 
 
+def scaling() -> str:
+    """A training step in float16 with a GradScaler, captured: skips and scales as the eager one."""
+    ends: list[list[float]] = []
+    for wrap in (lambda f: f, compiled):
+        ag.manual_seed(0)
+        model = nn.Sequential(nn.Linear(64, 128), nn.GELU(), nn.Linear(128, 10)).to("cupy")
+        optimizer = optim.NAdam(model.parameters(), lr=1e-3)
+        scaler = optim.GradScaler(growth_interval=4)
+
+        def step(
+            x: Any, t: Any, model: Any = model, optimizer: Any = optimizer, scaler: Any = scaler
+        ) -> Any:
+            optimizer.zero_grad()
+            with ag.autocast("float16"):
+                loss = nn.functional.cross_entropy(model(x), t)
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            return loss
+
+        function, rng = wrap(step), np.random.default_rng(0)
+        ends.append([])
+        for i in range(20):
+            x = cp.asarray(rng.random((32, 64), dtype="f4") * (1e30 if i in (5, 6, 13) else 1))
+            t = ag.Variable(cp.asarray(rng.integers(0, 10, 32)))
+            loss = function(ag.Variable(x), t).item()
+            if i not in (5, 6, 13):
+                ends[-1].append(loss)
+        count = next(iter(optimizer.state.values()))["step"]
+        ends[-1] += [float(count), scaler.get_scale()]
+    require(function)
+    assert ends[0][-2:] == ends[1][-2:], f"steps and scales are {ends[0][-2:]} and {ends[1][-2:]}"
+    apart = float(np.abs(np.subtract(*ends)).max())
+    assert apart < 1e-2, f"losses differ by {apart}"
+    return f"20 steps of which {count} were taken, losses at most {apart:.1e} apart"
+
+
 def recovery() -> str:
     """A step that waits is run eagerly, and the device stays usable."""
     function = compiled(lambda x: ag.nonzero(x)[0])
@@ -113,7 +150,7 @@ def require(function: Any) -> None:
 
 
 def main() -> None:
-    stages = (kernels, bindings, products, training, recovery)
+    stages = (kernels, bindings, products, training, scaling, recovery)
     failed = []
     with ag.use_backend("cupy"):
         for stage in stages:

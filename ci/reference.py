@@ -81,7 +81,7 @@ def functions(space: Any) -> list[str]:
     """One line for each public function."""
     lines = []
     for name, value in sorted(vars(space).items()):
-        if name.startswith("_") or not inspect.isfunction(value):
+        if name.startswith("_") or not inspect.isfunction(inspect.unwrap(value)):
             continue
         lines.append(f"- `{name}{parameters(value)}`: {first_sentence(value)}")
     return lines

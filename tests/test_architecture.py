@@ -51,7 +51,8 @@ def test_every_module_is_named_in_the_contract_that_keeps_array_libraries_out():
     modules = {
         f"autograd_gpu.{path.stem}"
         for path in (ROOT / "autograd_gpu").iterdir()
-        if path.suffix != ".pyi" and path.name not in ("__init__.py", "__pycache__", "py.typed")
+        if path.suffix not in (".pyi", ".so", ".pyd")
+        and path.name not in ("__init__.py", "__pycache__", "c", "py.typed")
     }
     assert modules == set(contract["source_modules"])
 

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from raw_kernels import forget
 from samples import SAMPLES
 from samples.calling import NUMPY_ONLY, TOLERANCE, UP_TO_PHASES, close, in_dtype, missing, on_gpu
 from samples.sides import Side
@@ -30,10 +31,7 @@ def cp():
             pytest.skip("there is one GPU only")
         yield cupy
         return
-    from autograd_gpu.backends import cupy_steps
-
-    # a RawKernel has room for the devices that there were at its first launch
-    cupy_steps._kernel.cache_clear()
+    forget()
     with devices(2):
         backends.count_devices(backend)
         yield cupy

@@ -16,6 +16,7 @@ from autograd_gpu.backend import load_backend
 from autograd_gpu.backends import (
     numpy_convolution,
     numpy_functions,
+    numpy_layer_norm,
     numpy_matmul,
     numpy_pooling,
     numpy_rows,
@@ -36,6 +37,7 @@ def number():
 def small_blocks(monkeypatch):
     """Blocks so small that arrays of a test are cut into many."""
     monkeypatch.setattr(numpy_rows, "BLOCK", 64)
+    monkeypatch.setattr(numpy_layer_norm, "NARROWEST", 8)
     monkeypatch.setattr(numpy_matmul, "SHARED_FROM", 1)
     monkeypatch.setattr(numpy_convolution, "BLOCK", 5000)
     monkeypatch.setattr(numpy_pooling, "CHUNK", 64)

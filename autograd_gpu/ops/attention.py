@@ -54,7 +54,9 @@ def attention_gradients(
     p: float,
 ) -> Sequence[Any]:
     """The gradients of `attention` for `q`, `k`, `v` and `bias`, where they are needed."""
-    shares = _shares(xp, q, k, bias, mask, scale, is_causal) if kept is None else kept
+    # what a form of a backend's own keeps may be something else
+    is_known = hasattr(kept, "dtype")
+    shares = kept if is_known else _shares(xp, q, k, bias, mask, scale, is_causal)
     grad_v = None
     if needs[2]:
         grad_v = xp.matmul(xp.matrix_transpose(_like(xp, xp.conj(_dropped(shares, keep, p)), g)), g)

@@ -33,6 +33,7 @@ def histogram(
 ) -> tuple[Variable, Variable]:
     """How many elements fall into each bin, and the bins' edges; not differentiable.
 
+    Without `range` that of the elements is looked at, for which CuPy waits.
     Raises TypeError for weights that require a gradient; `bincount` has one for them.
     """
     if isinstance(weights, Variable) and weights.requires_grad:

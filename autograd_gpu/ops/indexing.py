@@ -137,7 +137,8 @@ def scatter_add_(xp: Namespace, x: Array, *, index: Any, shape: tuple[int, ...])
 def scatter_add(x: Any, index: Any, shape: tuple[int, ...]) -> Variable:
     """Zeros of `shape` with `x` added at `index`; repeated indices add up, in a fixed order.
 
-    `x` has the shape that such an array has at `index`.  The gradient is the one at `index`.
+    `x` has the shape that such an array has at `index`.  The gradient is the one at `index`, which
+    CuPy waits for where `index` is a mask.
 
     >>> scatter_add(Variable([1.0, 2.0, 3.0]), [0, 0, 2], (4,))
     Variable(array([3., 0., 3., 0.], dtype=float32))
@@ -208,8 +209,8 @@ def set_at_(xp: Namespace, x: Array, v: Array, *, index: Any) -> Array:
 def set_at(x: Any, index: Any, v: Any) -> Variable:
     """A copy of `x` with `v`, cast to its dtype, at `index`: `x[index] = v` as a function.
 
-    Where the index repeats an element, the last write wins and gets the gradient.  Raises TypeError
-    where integers or bools would lose a gradient.
+    Where the index repeats an element, the last write wins and gets the gradient.  CuPy waits where
+    it is a mask.  Raises TypeError where integers or bools would lose a gradient.
 
     >>> set_at(Variable([1.0, 2.0, 3.0]), [0, 2], 9.0)
     Variable(array([9., 2., 9.], dtype=float32))

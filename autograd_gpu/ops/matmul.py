@@ -10,13 +10,29 @@ from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.callers import named
 from autograd_gpu.ops.arguments import variables
 from autograd_gpu.ops.elementwise import multiply
+from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.shape import moveaxis, permute_dims, reshape
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
 
 
+@kernel
+def times_adjoint(xp: Namespace, g: Any, b: Any) -> Any:
+    """`g` times the conjugate transposes of `b`."""
+    return xp.matmul(g, xp.conj(b).swapaxes(-1, -2))
+
+
+@kernel
+def adjoint_times(xp: Namespace, a: Any, g: Any) -> Any:
+    """The conjugate transposes of `a` times `g`."""
+    return xp.matmul(xp.conj(a).swapaxes(-1, -2), g)
+
+
 def _matmul_a(xp: Namespace, g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
-    b = xp.conj(b)
+    if b.dtype.kind == "c":
+        if b.ndim > 1 and len(a_shape) > 1 and (len(a_shape) > 2 or b.ndim == 2):
+            return times_adjoint(xp, g, b)
+        b = xp.conj(b)
     if b.ndim == 1:  # [..., M, K] @ [K]
         return g[..., None] * b
     if len(a_shape) == 1:  # [K] @ [..., K, N]
@@ -29,7 +45,13 @@ def _matmul_a(xp: Namespace, g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
 
 
 def _matmul_b(xp: Namespace, g: Any, a: Any, b_shape: tuple[int, ...]) -> Any:
-    a = xp.conj(a)
+    if a.dtype.kind == "c":
+        if a.ndim > 1 and len(b_shape) > 1:
+            if len(b_shape) > 2 or a.ndim == 2:
+                return adjoint_times(xp, a, g)
+            (k, n), m = b_shape, prod(a.shape[:-1])
+            return adjoint_times(xp, a.reshape((m, k)), g.reshape((m, n)))
+        a = xp.conj(a)
     if a.ndim == 1:
         if len(b_shape) == 1:
             return g * a

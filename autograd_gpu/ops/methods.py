@@ -153,9 +153,8 @@ def divmod_(self: Any, other: Any) -> Any:
 
 def _bind() -> None:
     for name, op in BINARY.items():
-        operator = PRIMITIVES[op].operator
-        setattr(Variable, f"__{name}__", operator)
-        setattr(Variable, f"__r{name}__", _reflected(operator))
+        setattr(Variable, f"__{name}__", PRIMITIVES[op].operator)
+        setattr(Variable, f"__r{name}__", PRIMITIVES[op].reflected)
         setattr(Variable, f"__i{name}__", ops.inplace(getattr(ops, op)))
     for name, op in COMPARISONS.items():
         setattr(Variable, f"__{name}__", PRIMITIVES[op].operator)

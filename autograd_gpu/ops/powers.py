@@ -41,7 +41,9 @@ def _raised(xp: Namespace, x: Any, exponent: float) -> Any:
 
 def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
     if exponent == 2:
-        return (2 * g) * xp.conj(x)  # 2 g is not recorded where g is given
+        if isinstance(g, Variable) or isinstance(x, Variable):
+            return (2 * g) * xp.conj(x)  # 2 g is not recorded where g is given
+        return g * xp.conj(x + x)  # g is often one number, stretched
     if exponent == 0:
         return xp.zeros_like(g)
     return g * (exponent * xp.conj(_raised(xp, x, exponent - 1)))

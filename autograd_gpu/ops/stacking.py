@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from autograd_gpu.backend import Array
 from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable, variables
+from autograd_gpu.ops.indexing import own_backend
 from autograd_gpu.ops.joining import concat, split
 from autograd_gpu.ops.shape import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshape
 from autograd_gpu.ops.taking import take
@@ -155,7 +157,7 @@ def delete(x: Any, obj: Any, /, axis: int | None = None) -> Variable:
         if not -n <= i < n:
             raise IndexError(f"delete: index {i} is out of range for axis {axis} of size {n}")
         gone.add(i % n)
-    return take(x, [i for i in range(n) if i not in gone], axis)
+    return take(x, _constant(x, [i for i in range(n) if i not in gone]), axis)
 
 
 def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Variable:
@@ -186,7 +188,11 @@ def insert(x: Any, obj: Any, values: Any, /, axis: int | None = None) -> Variabl
     both = concat([x, values], axis=axis)
     # Stable: of several at one place, the order is kept.
     keys = [(i, 1, i) for i in range(n)] + [(p, 0, n + j) for j, p in enumerate(places)]
-    return take(both, [key[2] for key in sorted(keys)], axis)
+    return take(both, _constant(x, [key[2] for key in sorted(keys)]), axis)
+
+
+def _constant(x: Variable, indices: list[int]) -> Array:
+    return own_backend(x).constant(indices, "int64")
 
 
 def _as_dtype(x: Variable, dtype: Any) -> Variable:

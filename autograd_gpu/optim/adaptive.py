@@ -112,15 +112,8 @@ class Adagrad(Optimizer):
             if t.x.dtype.kind == "c":  # the parts are parameters of their own
                 start = complex(start, start)
             begun(t.state, "sum", t.x, start)
-            t.state.setdefault("step", 0)
-
-        def options(states: Sequence[State]) -> dict[str, Any]:
-            lr = group["lr"] / (1 + states[0]["step"] * group["lr_decay"])
-            for state in states:
-                state["step"] += 1
-            return {"lr": lr, "eps": group["eps"], "weight_decay": group["weight_decay"]}
-
-        self.steps("adagrad", targets, ("sum",), options, by=lambda state: state["step"])
+        names = ("lr", "lr_decay", "eps", "weight_decay")
+        self.counted("adagrad", targets, ("sum",), lambda: {name: group[name] for name in names})
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         Adagrad.update_all(self, [Target(x, grad, state)], group)

@@ -1,14 +1,13 @@
-"""Adadelta and Rprop, made of array operations."""
+"""Adadelta and Rprop."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, Array
-from autograd_gpu.optim.blocks import in_blocks
-from autograd_gpu.optim.optimizer import Group, Optimizer
-from autograd_gpu.optim.state import State
+from autograd_gpu.backend import Array
+from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
 Parameters = Iterable[Variable] | Iterable[Mapping[str, Any]]
@@ -38,23 +37,18 @@ class Adadelta(Optimizer):
         if not 0 <= group["rho"] <= 1:
             raise ValueError(f"Adadelta: rho={group['rho']} must be in [0, 1]")
 
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
+            begun(t.state, "square", t.x)
+            begun(t.state, "steps", t.x)
+
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            return {name: group[name] for name in ("lr", "rho", "eps", "weight_decay")}
+
+        self.steps("adadelta", targets, ("square", "steps"), options)
+
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        if not state:
-            xp = BACKENDS[type(grad)].xp
-            state.update(square=xp.zeros_like(x.value), steps=xp.zeros_like(x.value))
-        rho, eps = group["rho"], group["eps"]
-
-        def update(xp: Any, p: Array, g: Array, square: Array, steps: Array) -> None:
-            if group["weight_decay"]:
-                g = g + group["weight_decay"] * p
-            square *= rho
-            square += (1 - rho) * g * g
-            step = xp.sqrt(steps + eps) / xp.sqrt(square + eps) * g
-            steps *= rho
-            steps += (1 - rho) * step * step
-            p -= group["lr"] * step
-
-        in_blocks(update, x.writable(), grad, state["square"], state["steps"])
+        Adadelta.update_all(self, [Target(x, grad, state)], group)
 
 
 class Rprop(Optimizer):
@@ -81,20 +75,18 @@ class Rprop(Optimizer):
         if not 0 < group["etas"][0] < 1 < group["etas"][1]:
             raise ValueError(f"Rprop: etas={group['etas']} must be below and above 1")
 
-    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
-        if not state:
-            xp = BACKENDS[type(grad)].xp
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        for t in targets:
             lr = group["lr"]
-            if x.dtype.kind == "c":  # the parts are parameters of their own
-                lr = complex(lr, lr)
-            state.update(before=xp.zeros_like(x.value), size=xp.full_like(x.value, lr))
-        (less, more), (least, most) = group["etas"], group["step_sizes"]
+            begun(t.state, "before", t.x)
+            # the parts of complex numbers are parameters of their own
+            begun(t.state, "size", t.x, complex(lr, lr) if t.x.dtype.kind == "c" else lr)
 
-        def update(xp: Any, p: Array, g: Array, before: Array, size: Array) -> None:
-            turn = g * before
-            size *= xp.where(turn > 0, more, xp.where(turn < 0, less, 1.0)).astype(size.dtype)
-            size[...] = xp.clip(size, least, most)
-            before[...] = xp.where(turn < 0, 0, g)  # no step where the sign turned
-            p -= xp.sign(before) * size
+        def options(states: Sequence[State]) -> dict[str, Any]:
+            (less, more), (least, most) = group["etas"], group["step_sizes"]
+            return {"less": less, "more": more, "least": least, "most": most}
 
-        in_blocks(update, x.writable(), grad, state["before"], state["size"])
+        self.steps("rprop", targets, ("before", "size"), options)
+
+    def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
+        Rprop.update_all(self, [Target(x, grad, state)], group)

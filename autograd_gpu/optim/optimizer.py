@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
     State,
     check_places,
@@ -22,6 +23,18 @@ from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
 
 Group = dict[str, Any]
+
+
+def moment_options(group: Group) -> dict[str, Any]:
+    """The options of a step of Adam or one of its relatives that all of them have."""
+    beta1, beta2 = group["betas"]
+    return {
+        "lr": group["lr"],
+        "beta1": beta1,
+        "beta2": beta2,
+        "eps": group["eps"],
+        "weight_decay": group["weight_decay"],
+    }
 
 
 @dataclass(slots=True)
@@ -52,8 +65,11 @@ class Optimizer:
     ) -> None:
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
-        self.state: dict[Variable, State] = {}
+        self._states: dict[Variable, State] = {}
         self._loads = 0
+        self._skips: Skips | None = None
+        self._skip: tuple[Array | None, Array] | None = None
+        """While a step is recorded that the device may leave out: see `Backend.steps`."""
         if isinstance(params, (Variable, Mapping)):
             raise TypeError(
                 f"{type(self).__name__}: params is a sequence of Variables or of groups, "
@@ -107,6 +123,12 @@ class Optimizer:
         """The parameters of all groups."""
         return (x for group in self.param_groups for x in group["params"])
 
+    @property
+    def state(self) -> dict[Variable, State]:
+        """What is kept for each parameter that has been changed: arrays and the count of steps."""
+        self._settle()
+        return self._states
+
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients: `.grad` is None afterwards, or zeros unless `set_to_none`."""
         for x in self.parameters():
@@ -123,8 +145,13 @@ class Optimizer:
         it returns is returned.
         """
         result = closure() if closure is not None else None
-        forget_casts()
         watcher = recorder.get()
+        if self._skip is None and self._skips is not None:
+            if watcher is not None and watcher.counters is not None:
+                self.step_unless(None)
+                return result
+            self._settle()
+        forget_casts()
         if watcher is not None:
             watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
         for group in self.param_groups:
@@ -133,6 +160,32 @@ class Optimizer:
             else:
                 self._advance_all(group["params"], group)
         return result
+
+    def step_unless(self, flag: Array | None) -> None:
+        """A recorded step that the device leaves out where `flag` [0-d bool], if given, holds, and
+        of which it knows how many came before; see GradScaler."""
+        name, watcher = type(self).__name__, recorder.get()
+        assert watcher is not None
+        assert watcher.counters is not None
+        if flag is not None and type(self).step is not Optimizer.step:
+            raise NotReplayable(f"{name} has a step of its own, which the device cannot leave out")
+        params = [x for x in self.parameters() if x.grad is not None]
+        if self._skips is None or not self._skips.fits(params):
+            self._settle()
+            self._skips = Skips(watcher.counters.count(), params)
+        skips = self._skips
+        watcher.depends(lambda: self._skips is skips)
+        skips.add(watcher, flag)
+        self._skip = flag, skips.count.array
+        try:
+            self.step()
+        finally:
+            self._skip = None
+
+    def _settle(self) -> None:
+        """Have counts of steps without those that the device has left out."""
+        if self._skips is not None:
+            self._skips.settle(type(self).__name__, self._states)
 
     def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
@@ -150,13 +203,13 @@ class Optimizer:
                 self.check_grad(x, grad)
             if SEVERAL_DEVICES:
                 require_together(type(self).__name__, value, grad)
-                check_places(type(self).__name__, value, self.state.get(x, {}))
+                check_places(type(self).__name__, value, self._states.get(x, {}))
             if maximize:
                 with near(grad):  # of a 0-d array NumPy makes a scalar
                     grad = backend_of(grad).asarray(-grad)
-            state = self.state.get(x)
+            state = self._states.get(x)
             if state is None:
-                state = self.state[x] = {}
+                state = self._states[x] = {}
             half = value.dtype.itemsize == 2
             del value  # who holds an array decides whether it is written in place
             targets.append(self._half_target(x, grad, state) if half else Target(x, grad, state))
@@ -246,12 +299,42 @@ class Optimizer:
             alike.setdefault((place, by(t.state)), []).append(t)
         for some in alike.values():
             halves = any(t.half is not None for t in some)
+            read = partial(options, [t.state for t in some])
             backend_beside(some[0].grad).steps(
                 name,
                 [(t.x.writable(), t.grad, *map(t.state.get, states)) for t in some],
-                partial(options, [t.state for t in some]),
+                read if self._skip is not None or recorder.get() is None else self._settled(read),
                 [None if t.half is None else t.half.writable() for t in some] if halves else None,
+                self._skip,
             )
+
+    def _settled(self, read: Callable[[], Mapping[str, Any]]) -> Callable[[], Mapping[str, Any]]:
+        """`read()`, in replays too with counts that are known."""
+
+        def call() -> Mapping[str, Any]:
+            self._settle()
+            return read()
+
+        return call
+
+    def counted(
+        self,
+        name: str,
+        targets: Sequence[Target],
+        states: Sequence[str],
+        options: Callable[[], Mapping[str, Any]],
+    ) -> None:
+        """`steps` that are counted: `options()` are those besides `step`, which is 1 in the first
+        one and may differ between parameters."""
+        for t in targets:
+            t.state.setdefault("step", 0)
+
+        def all_options(states: Sequence[State]) -> dict[str, Any]:
+            for state in states:
+                state["step"] += 1
+            return {**options(), "step": states[0]["step"]}
+
+        self.steps(name, targets, states, all_options, by=lambda state: state["step"])
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""
@@ -291,9 +374,10 @@ class Optimizer:
         params = list(self.parameters())
         check_state(type(self).__name__, self.defaults, self.arrays, state_dict, params)
         self._loads += 1
+        self._skips = None
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})
-        self.state = {
+        self._states = {
             params[int(number)]: {
                 key: like(value, params[int(number)].value) for key, value in state.items()
             }

@@ -6,10 +6,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
-from autograd_gpu.backend import BACKENDS, backend_of
+from autograd_gpu.backend import backend_of
 from autograd_gpu.optim.optimizer import Optimizer
-from autograd_gpu.placement import near
-from autograd_gpu.recorder import live, recorder
+from autograd_gpu.optim.recorded_scale import RecordedScale
+from autograd_gpu.placement import copied, near, place_of
+from autograd_gpu.recorder import Recorder, live, recorder
 from autograd_gpu.variable import Variable
 
 _log = logging.getLogger("autograd_gpu")
@@ -22,6 +23,9 @@ class GradScaler:
     The scale shrinks by `backoff_factor` after such a step and grows by `growth_factor` after
     `growth_interval` good ones.  A skipped step is logged to the logger "autograd_gpu".  Whether
     gradients are finite is the one thing that a step waits for the device to know.
+
+    In a step that `compile` captures on CuPy nothing waits: the device skips steps and changes the
+    scale, and the host hears of both when it asks, by `get_scale()` or the optimiser's `state`.
 
     >>> x = Variable([1.0], requires_grad=True)
     >>> optimizer, scaler = SGD([x], lr=0.5), GradScaler()
@@ -49,15 +53,18 @@ class GradScaler:
             )
         self.growth_factor, self.backoff_factor = growth_factor, backoff_factor
         self.growth_interval, self.enabled = growth_interval, enabled
-        self._scale = float(init_scale)
-        self._good = 0
-        self._found: bool | None = None
-        self._checked: dict[int, bool] = {}
+        self._state = RecordedScale(float(init_scale))
+        self._found: dict[int, Any] = {}
+        """By optimiser, whether its gradients are not all finite: a bool, or a 0-d array where
+        that is not known yet."""
         self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
         """The factor of losses."""
-        return self._scale if self.enabled else 1.0
+        if not self.enabled:
+            return 1.0
+        self._refuse_to_tell()
+        return self._state.known()[0]
 
     def scale(self, loss: Variable) -> Variable:
         """`loss` times the scale; in float32 where it has a half type, which would overflow."""
@@ -66,61 +73,57 @@ class GradScaler:
         if loss.dtype.itemsize == 2:
             loss = loss.astype("float32")
         if recorder.get() is None:
-            return loss * self._scale
+            return loss * self._state.known()[0]
         # An array, so that nothing takes the number for a constant of the recorded step.
-        (scale,) = live(lambda: (self._scale,))
-        factor = Variable(backend_of(loss.value).asarray(scale, loss.dtype))
-        return loss * factor
+        scale: Any
+        if self._later() is None:
+            (scale,) = live(lambda: self._state.known()[:1])
+        else:
+            scale = self._state.device.scale
+        return loss * Variable(backend_of(loss.value).asarray(scale, loss.dtype))
 
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients by the scale, before they are clipped for instance; once a step."""
         if not self.enabled:
             return
-        if id(optimizer) in self._checked:
-            raise RuntimeError("GradScaler: unscale_ was called twice without update")
-        inverse = 1 / self._scale
-        bad: dict[Any, Any] = {}
-        params = [x for x in optimizer.parameters() if x.grad is not None]
-        for x in params:  # before any is changed
-            optimizer.check_grad(x, x.grad)
-        for x in params:
-            grad: Any = x.grad
-            if not grad.size:
-                continue
-            backend = BACKENDS[type(grad)]
-            place = (backend.name, str(backend.device(grad)))
-            with near(grad):
-                flag = _not_finite(backend.xp, grad)
-                bad[place] = flag if place not in bad else bad[place] | flag
-                if backend.is_shared(grad):
-                    x.grad = grad * inverse
-                else:
-                    grad *= inverse
+        self._refuse_to_unscale_again(optimizer)
+        watcher = self._later()
+        inverse: Any = 1 / self._state.known()[0] if watcher is None else self._state.device.inverse
+        flags = _unscaled(optimizer, inverse)
+        if watcher is not None:
+            flag = self._state.flag_of(flags)
+            self._state.each_time(watcher, lambda: self._note_unscaled(optimizer, flag))
+            return
         try:
-            found = any(bool(backend_of(flag).to_host(flag)) for flag in bad.values())
+            found = any(map(_holds, flags))
         except Exception as error:
             error.add_note("raised in GradScaler.unscale_, which waits to see the gradients")
             raise
-        self._checked[id(optimizer)] = found
-        self._found = found or bool(self._found)
+        self._note_unscaled(optimizer, found)
 
-    def step(self, optimizer: Optimizer) -> bool:
+    def step(self, optimizer: Optimizer) -> bool | Variable:
         """Step if all gradients are finite, unscaling them if that has not been done.
 
-        Returns whether there was a step.
+        Returns whether there was a step; where a step is captured, a Variable that holds it.
         """
         if not self.enabled:
             optimizer.step()
             return True
-        if id(optimizer) in self._stepped:  # new gradients would not be unscaled
-            raise RuntimeError("GradScaler: step was called twice without update")
-        if id(optimizer) not in self._checked:
+        self._refuse_to_step_again(optimizer)
+        if id(optimizer) not in self._found:
             self.unscale_(optimizer)
-        self._stepped.add(id(optimizer))
-        if self._checked[id(optimizer)]:
+        found = self._found[id(optimizer)]
+        watcher = self._later()
+        if watcher is not None:
+            self._state.check_flags([found])
+            self._state.each_time(watcher, lambda: self._note_step(optimizer))
+            optimizer.step_unless(found)
+            return Variable(backend_of(found).xp.logical_not(found))
+        self._note_step(optimizer)
+        if _holds(found):
             _log.warning(
                 "GradScaler: a step was skipped, its gradients are not finite (scale %g)",
-                self._scale,
+                self._state.known()[0],
             )
             return False
         optimizer.step()
@@ -130,31 +133,101 @@ class GradScaler:
         """Change the scale by what the gradients of this step were; after all `step`s."""
         if not self.enabled:
             return
-        if self._found is None:
-            raise RuntimeError("GradScaler: update without a step or unscale_ before")
-        if self._found:
-            self._scale *= self.backoff_factor
-            self._good = 0
-        else:
-            self._good += 1
-            if self._good >= self.growth_interval:
-                self._scale *= self.growth_factor
-                self._good = 0
-        self._found = None
-        self._checked = {}
-        self._stepped = set()
+        self._refuse_to_update_again()
+        watcher = self._later()
+        if watcher is not None:
+            flags = list(self._found.values())
+            self._state.update(watcher, flags, self._factors, self._note_update)
+            return
+        scale, good = self._state.known()
+        good += 1
+        if any(map(_holds, self._found.values())):
+            scale, good = scale * self.backoff_factor, 0
+        elif good >= self.growth_interval:
+            scale, good = scale * self.growth_factor, 0
+        self._state.set(scale, good)
+        self._note_update()
 
     def state_dict(self) -> dict[str, Any]:
         """What `load_state_dict` needs to go on from here."""
-        return {"scale": self._scale, "good": self._good}
+        self._refuse_to_tell()
+        scale, good = self._state.known()
+        return {"scale": scale, "good": good}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
-        self._scale, self._good = float(state["scale"]), int(state["good"])
+        self._state.set(float(state["scale"]), int(state["good"]))
+
+    # Where a step is recorded ---------------------------------------------------------------------
+
+    def _later(self) -> Recorder | None:
+        """Who records this step, if nothing is executed until it is replayed."""
+        watcher = recorder.get()
+        if watcher is None or watcher.counters is None:
+            return None
+        if self._state.begin(watcher):
+            found, stepped = dict(self._found), set(self._stepped)
+
+            def undo() -> None:
+                self._found, self._stepped = found, stepped
+
+            watcher.on_failure(undo)
+        return watcher
+
+    def _factors(self) -> tuple[float, float, float]:
+        return self.growth_factor, self.backoff_factor, float(self.growth_interval)
+
+    def _refuse_to_tell(self) -> None:
+        watcher = recorder.get()
+        if watcher is not None:
+            watcher.refuse("it looks at the scale of a GradScaler, which other steps change")
+
+    # What has been done since the last `update`, in replays too -----------------------------------
+
+    def _refuse_to_unscale_again(self, optimizer: Optimizer) -> None:
+        if id(optimizer) in self._found:
+            raise RuntimeError("GradScaler: unscale_ was called twice without update")
+
+    def _note_unscaled(self, optimizer: Optimizer, found: Any) -> None:
+        self._refuse_to_unscale_again(optimizer)
+        self._found[id(optimizer)] = found
+
+    def _refuse_to_step_again(self, optimizer: Optimizer) -> None:
+        if id(optimizer) in self._stepped:  # new gradients would not be unscaled
+            raise RuntimeError("GradScaler: step was called twice without update")
+
+    def _note_step(self, optimizer: Optimizer) -> None:
+        self._refuse_to_step_again(optimizer)
+        self._stepped.add(id(optimizer))
+
+    def _refuse_to_update_again(self) -> None:
+        if not self._found:
+            raise RuntimeError("GradScaler: update without a step or unscale_ before")
+
+    def _note_update(self) -> None:
+        self._refuse_to_update_again()
+        self._found, self._stepped = {}, set()
 
 
-def _not_finite(xp: Any, grad: Any) -> Any:
-    """A 0-d bool: extremes are not finite where any element is not, and need no array."""
-    if grad.dtype.kind != "f":  # complex, or a half type whose extremes NumPy does not know
-        return ~xp.all(xp.isfinite(grad))
-    return ~(xp.isfinite(xp.max(grad)) & xp.isfinite(xp.min(grad)))
+def _unscaled(optimizer: Optimizer, inverse: Any) -> list[Any]:
+    """Multiply all gradients by `inverse`; for each device a flag: whether any is not finite."""
+    params = [x for x in optimizer.parameters() if x.grad is not None]
+    for x in params:  # before any is changed
+        optimizer.check_grad(x, x.grad)
+    grads: dict[Any, list[Any]] = {}
+    for x in params:
+        grad: Any = x.grad
+        if grad.size:
+            if backend_of(grad).is_shared(grad):
+                x.grad = grad = copied(grad)
+            grads.setdefault(place_of(grad), []).append(grad)
+    flags = []
+    for some in grads.values():
+        with near(some[0]):
+            flags.append(backend_of(some[0]).unscale(some, inverse))
+    return flags
+
+
+def _holds(flag: Any) -> bool:
+    """Whether a flag holds, for which the host waits if it is an array."""
+    return flag if isinstance(flag, bool) else bool(backend_of(flag).to_host(flag))

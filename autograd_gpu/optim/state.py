@@ -7,13 +7,13 @@ from typing import Any
 
 from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.placement import backend_beside, copied, near, place_of
-from autograd_gpu.recorder import NotReplayable, recorder
+from autograd_gpu.recorder import NotYet, recorder
 from autograd_gpu.variable import Variable
 
 State = dict[str, Any]
 
 
-def begun(state: State, name: str, x: Variable, value: float = 0.0) -> None:
+def begun(state: State, name: str, x: Variable, value: complex = 0.0) -> None:
     """Begin the state `name` of a parameter, an array like it that is filled with `value`."""
     if name not in state:
         refuse_to_begin(name)
@@ -24,7 +24,7 @@ def refuse_to_begin(name: str) -> None:
     """Refuse to record what each replay would begin anew."""
     watcher = recorder.get()
     if watcher is not None and not watcher.by_update:
-        raise NotReplayable(f"the optimiser begins the {name} of a parameter")
+        raise NotYet(f"the optimiser begins the {name} of a parameter")
 
 
 def copied_state(value: Any) -> Any:

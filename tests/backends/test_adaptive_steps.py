@@ -12,7 +12,10 @@ STEPS = {
         "rmsprop_step", 1,
         {"lr": 0.1, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.0, "momentum": 0.0},
     ),
-    "adagrad": ("adagrad_step", 1, {"lr": 0.1, "eps": 1e-3, "weight_decay": 0.1}),
+    "adagrad": (
+        "adagrad_step", 1,
+        {"lr": 0.1, "lr_decay": 0.1, "eps": 1e-3, "weight_decay": 0.1, "step": 3},
+    ),
     "lion": ("lion_step", 1, {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1}),
     "average": ("average_step", 0, {"decay": 0.9}),
 }  # fmt: skip

@@ -17,14 +17,19 @@ def numbers(shape, dtype, seed):
     return (np.random.default_rng(seed).integers(-8, 9, shape) / 8).astype(dtype)
 
 
-def reference(q, k, v, g, is_causal):
-    """Value and gradients in float64."""
+def reference(q, k, v, g, is_causal, bias=None, mask=None):
+    """Value and gradients in float64; 0 for a query that sees no key."""
     q, k, v, g = (x.astype("f8") for x in (q, k, v, g))
     scores = q @ k.swapaxes(-1, -2) * SCALE
+    if bias is not None:
+        scores = scores + bias.astype("f8")
+    if mask is not None:
+        scores = np.where(mask, scores, -np.inf)
     if is_causal:
         scores = np.where(np.tril(np.ones(scores.shape[-2:], bool)), scores, -np.inf)
-    shares = np.exp(scores - scores.max(axis=-1, keepdims=True))
-    shares /= shares.sum(axis=-1, keepdims=True)
+    top = scores.max(axis=-1, keepdims=True)
+    shares = np.exp(scores - np.where(top > -np.inf, top, 0))
+    shares /= np.maximum(shares.sum(axis=-1, keepdims=True), 1e-300)
     inner = g @ v.swapaxes(-1, -2)
     d = shares * (inner - (inner * shares).sum(axis=-1, keepdims=True)) * SCALE
     return shares @ v, d @ k, d.swapaxes(-1, -2) @ q, shares.swapaxes(-1, -2) @ g
@@ -34,10 +39,11 @@ def attend(xp, q, k, v, is_causal=False, bias=None, mask=None, keep=None):
     return xp.attended(q, k, v, bias, mask, keep, scale=SCALE, is_causal=is_causal, p=0.0)
 
 
-def differentiate(xp, g, y, q, k, v, kept, is_causal=False):
+def differentiate(xp, g, y, q, k, v, kept, is_causal=False, bias=None, mask=None, needs_bias=True):
     return xp.attention_gradients(
-        g, y, q, k, v, None, None, None, kept, (True,) * 4, scale=SCALE, is_causal=is_causal, p=0.0
-    )
+        g, y, q, k, v, bias, mask, None, kept, (True, True, True, needs_bias),
+        scale=SCALE, is_causal=is_causal, p=0.0,
+    )  # fmt: skip
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -66,6 +72,82 @@ def test_values_and_gradients(cupy_backend, cudnn, counting, dtype, is_causal, b
         np.testing.assert_allclose(
             got.get().astype("f8"), want, atol=3e-3 if dtype == "float16" else 3e-2
         )
+
+
+L, S = 7, 5
+MASKS = {
+    "mask": ((2, 3), None, (2, 3, L, S)),
+    "padding": ((2, 3), None, (2, 1, 1, S)),
+    "mask of each head": ((2, 3), None, (3, L, S)),
+    "bias": ((2, 3), (L, S), None),
+    "bias of each batch": ((3,), (3, L, S), None),
+    "both": ((2, 3), (3, L, S), (2, 1, L, S)),
+    "two axes": ((), (S,), (L, S)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_and_biases(cupy_backend, cudnn, counting, name, is_causal, dtype):
+    half, xp, to = dtype_of(dtype), cupy_backend.xp, cupy_backend.from_host
+    batch, bias_shape, mask_shape = MASKS[name]
+    host = [numbers((*batch, n, 16), half, i) for i, n in enumerate((L, S, S, L))]
+    bias = mask = None
+    if bias_shape is not None:
+        bias = numbers(bias_shape, half, 4)
+        bias[..., 1] = -np.inf
+        if bias.ndim > 1:
+            bias[..., 2, :] = -np.inf
+    if mask_shape is not None:
+        mask = np.random.default_rng(5).random(mask_shape) < 0.7
+        mask[0 if name == "padding" else (..., 0, slice(None))] = False  # queries that see no key
+    q, k, v, g = map(to, host)
+    b, m = (None if x is None else to(x) for x in (bias, mask))
+    options = {"bias": b, "mask": m}
+    with counting() as c:
+        y, kept = attend(xp, q, k, v, is_causal, **options)
+        grads = differentiate(xp, g, y, q, k, v, kept, is_causal, **options, needs_bias=False)
+    assert [call.op for call in c.cudnn] == ["sdpa", "sdpa_backward"]
+    assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
+    wanted = reference(*host, is_causal, bias, mask)
+    for got, want in zip((y, *grads[:3]), wanted, strict=True):
+        np.testing.assert_allclose(
+            got.get().astype("f8"), want, atol=3e-3 if dtype == "float16" else 3e-2
+        )
+    if mask is not None:
+        assert not y.get()[0 if name == "padding" else (..., 0, slice(None))].astype("f8").any()
+
+
+def test_the_graph_of_a_mask(cupy_backend, cudnn, counting):
+    import cupy as cp
+
+    xp = cupy_backend.xp
+    q = cp.ones((2, 7, 3, 8), "f2").transpose(0, 2, 1, 3)
+    mask = cp.ones((2, 1, 1, 7), bool)
+    with counting() as c:
+        y, kept = attend(xp, q, q, q, mask=mask)
+        differentiate(xp, y, y, q, q, q, kept, mask=mask)
+    forward, backward = c.cudnn
+    assert forward.tensors[4][:3] == ((2, 1, 7, 7), (49, 49, 7, 1), "HALF")
+    assert backward.tensors[7] == forward.tensors[4]
+    assert y.transpose(0, 2, 1, 3).flags.c_contiguous
+
+
+def test_the_gradient_of_a_bias_is_computed_by_products(cupy_backend, cudnn, counting):
+    host = [numbers(shape, "f2", i) for i, shape in enumerate([(2, 3, 5, 8)] * 3 + [(3, 5, 5)])]
+
+    def derivatives(arrays):
+        q, k, v, bias = (ag.Variable(x, requires_grad=True) for x in arrays)
+        y = F.scaled_dot_product_attention(q, k, v, bias, scale=SCALE)
+        return [y, *ag.gradients((y * y).sum(), [q, k, v, bias])]
+
+    with counting() as c:
+        found = derivatives(map(cupy_backend.from_host, host))
+    assert [call.op for call in c.cudnn] == ["sdpa"]
+    for got, want in zip(found, derivatives([x.astype("f8") for x in host]), strict=True):
+        scale = max(1.0, float(abs(want.numpy()).max()))
+        np.testing.assert_allclose(got.numpy().astype("f8"), want.numpy(), atol=2e-2 * scale)
 
 
 def test_the_graphs(cupy_backend, cudnn, counting):
@@ -128,8 +210,10 @@ def test_what_is_not_for_cudnn(cupy_backend, cudnn, cudnn_modules, monkeypatch):
     xp = cupy_backend.xp
     q = cp.ones((2, 3, 4, 8), "f2")
     assert taken(xp, q, q, q)
-    for option in ("bias", "mask", "keep"):
-        assert not taken(xp, q, q, q, **{option: cp.ones((4, 4), "f2")})
+    assert taken(xp, q, q, q, bias=cp.ones((4, 4), "f2"), mask=cp.ones((4, 4), bool))
+    assert not taken(xp, q, q, q, keep=cp.ones((2, 3, 4, 4), bool)), "dropout"
+    assert not taken(xp, q, q, q, bias=cp.ones((4, 4), "f4")), "digits that would be lost"
+    assert not taken(xp, q[:1], q[:1], q[:1], mask=cp.ones((2, 1, 4, 4), bool)), "more batches"
     assert not taken(xp, *(q.astype("f4"),) * 3)
     assert not taken(xp, *(q[..., :4],) * 3), "a width that is no multiple of 8"
     assert not taken(xp, q, q, cp.ones((2, 3, 4, 16), "f2")), "values of another width"
@@ -176,14 +260,17 @@ def test_on_a_gpu_it_agrees_with_float64(cupy_backend, cudnn_modules, dtype):
     if is_started():
         pytest.skip("the device is emulated, and cuDNN needs a GPU")
     pytest.importorskip("cudnn")
-    for is_causal in (False, True):
+    mask = np.random.default_rng(4).random((2, 1, 128, 128)) < 0.7
+    mask[..., 0, :] = False
+    for is_causal, m in ((False, None), (True, None), (False, mask), (True, mask)):
         host = [numbers((2, 3, 128, 64), dtype_of(dtype), i) for i in range(4)]
         q, k, v, g = map(cupy_backend.from_host, host)
-        result = attend(cupy_backend.xp, q, k, v, is_causal)
+        seen = None if m is None else cupy_backend.from_host(m)
+        result = attend(cupy_backend.xp, q, k, v, is_causal, mask=seen)
         assert result is not NotImplemented
         y, kept = result
-        grads = differentiate(cupy_backend.xp, g, y, q, k, v, kept, is_causal)
-        for got, want in zip((y, *grads[:3]), reference(*host, is_causal), strict=True):
+        grads = differentiate(cupy_backend.xp, g, y, q, k, v, kept, is_causal, mask=seen)
+        for got, want in zip((y, *grads[:3]), reference(*host, is_causal, mask=m), strict=True):
             np.testing.assert_allclose(
                 got.get().astype("f8"), want, atol=2e-2 if dtype == "float16" else 1e-1
             )

@@ -4,6 +4,10 @@ import types
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
+from layouts import COPY_FREE, batch_inside, memory, problems
+
+from autograd_gpu.backends.gemm_plan import OP_T, plan
 
 pytestmark = pytest.mark.usefixtures("cupy_backend")
 
@@ -114,6 +118,60 @@ def test_a_backward_is_two_calls(cp, gemm, counting, dtype, out, batch):
     a, b, g = map(wide, host)
     np.testing.assert_array_equal(wide(da.get()), 1 + g @ b.swapaxes(-1, -2))
     np.testing.assert_array_equal(wide(db.get()), 1 + a.swapaxes(-1, -2) @ g)
+
+
+def uploaded(cp, x, dtype):
+    """`x` on the device with the same strides, and what lies between its elements."""
+    flat, start = memory(x)
+    items = [step // x.itemsize for step in x.strides]
+    there = cp.asarray(flat.astype(dtype))
+    strides = [step * there.itemsize for step in items]
+    return cp.lib.stride_tricks.as_strided(there[start:], x.shape, strides)
+
+
+TYPES = [*((d, d) for d in DTYPES), ("float16", "float32"), ("bfloat16", "float32")]
+READABLE = st.sampled_from([*COPY_FREE, batch_inside])
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    problems(READABLE, axes=2),
+    st.sampled_from(TYPES),
+    st.sampled_from([(1, 0), (1, 1), (2, -1)]),
+    st.tuples(st.booleans(), st.booleans()),
+)
+def test_what_cublas_can_read_is_never_copied(cp, gemm, counting, problem, types, factors, conj):
+    dtype, out = map(dtype_of, types)
+    is_complex = np.dtype(dtype).kind == "c"
+    host = [x * (1 + 0.5j) if is_complex else x for x in problem]
+    a, b, c = host
+    assume((a @ b).shape == c.shape)
+    todo = plan(*(v for x in host for v in (x.shape, x.strides)), a.itemsize, c.itemsize, True)
+    assume(not any(todo.copies))
+    for call in todo.calls if is_complex else ():  # only what is transposed can be conjugated
+        ops = (call.transb, call.transa) if call.swapped else (call.transa, call.transb)
+        assume(all(op == OP_T for op, flag in zip(ops, conj, strict=True) if flag))
+    x, y, z = (uploaded(cp, v, t) for v, t in zip(host, (dtype, dtype, out), strict=True))
+    alpha, beta = factors
+    with counting() as count:
+        gemm.matmul(x, y, z, alpha, beta, conj)
+    assert set(count.kernels) <= {"autograd_gpu_gemm_pointers"}
+    assert (count.copies, count.waits) == ([], 0)
+    assert len(count.blas) == len(todo.calls)
+    if is_complex:
+        a, b = (v.conj() if flag else v for v, flag in zip((a, b), conj, strict=True))
+    np.testing.assert_array_equal(wide(z.get()), alpha * (a @ b) + beta * c)
+
+
+@pytest.mark.parametrize("conj", [(True, False), (False, True), (True, True)])
+def test_conjugates_of_what_is_not_transposed(cp, gemm, conj):
+    a, b = numbers((2, 3, 4), "c16"), numbers((2, 4, 5), "c16", 1)
+    found = gemm.matmul(cp.array(a), cp.array(b), conj=conj)
+    a, b = (x.conj() if flag else x for x, flag in zip((a, b), conj, strict=True))
+    np.testing.assert_array_equal(found.get(), a @ b)
+    strided = cp.array(np.repeat(a, 2, -1))[..., ::2]
+    found = gemm.matmul(strided, cp.array(b), conj=(False, True))
+    np.testing.assert_array_equal(found.get(), a @ b.conj())
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -15,11 +15,22 @@ OPTIONS = {
         "decoupled": True, "step": 2,
     },
     "rmsprop": {"lr": 0.1, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.5},
-    "adagrad": {"lr": 0.1, "eps": 1e-3, "weight_decay": 0.1},
+    "adagrad": {"lr": 0.1, "lr_decay": 0.1, "eps": 1e-3, "weight_decay": 0.1, "step": 3},
     "lion": {"lr": 0.1, "beta1": 0.9, "beta2": 0.99, "weight_decay": 0.1},
     "average": {"decay": 0.9},
 }  # fmt: skip
+MOMENTS = {"lr": 0.1, "beta1": 0.8, "beta2": 0.9, "eps": 1e-3, "weight_decay": 0.1, "step": 9}
+RARE = {
+    "amsgrad": {**MOMENTS, "decoupled": False},
+    "adamax": MOMENTS,
+    "nadam": {**MOMENTS, "decoupled": True, "momentum_decay": 0.1},
+    "radam": {**MOMENTS, "decoupled": False},
+    "lamb": MOMENTS,
+    "adadelta": {"lr": 0.5, "rho": 0.9, "eps": 1e-3, "weight_decay": 0.1},
+    "rprop": {"less": 0.5, "more": 1.2, "least": 1e-3, "most": 0.5},
+}
 STATES = {"sgd": 1, "adam": 2, "rmsprop": 3, "adagrad": 1, "lion": 1, "average": 0}
+STATES |= dict.fromkeys(RARE, 2) | {"amsgrad": 3}
 # with arrays that need one block, several, and none
 SHAPES = [(3,), (), (4096,), (2, 4097), (0, 3), (5, 7), (1,), (100, 100)]
 
@@ -43,14 +54,17 @@ def assert_same(backend, a, b):
             np.testing.assert_array_equal(backend.to_host(p), backend.to_host(q))
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("dtype", ["f4", "f8", "f2", "c8"])
+CASES = [(name, dtype) for name in OPTIONS for dtype in ("f4", "f8", "f2", "c8")]
+CASES += [(name, dtype) for name in RARE for dtype in ("f8", "c16")]
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
 def test_many_are_each_alone(backend, name, dtype):
     together, alone = (rows(backend, name, SHAPES, dtype) for _ in range(2))
-    calls = []
-    backend.steps(name, together, lambda: calls.append(1) or OPTIONS[name])
+    calls, options = [], (OPTIONS | RARE)[name]
+    backend.steps(name, together, lambda: calls.append(1) or options)
     for row in alone:
-        getattr(backend, f"{name}_step")(*row, **OPTIONS[name])
+        getattr(backend, f"{name}_step")(*row, **options)
     assert calls == [1]
     assert_same(backend, together, alone)
 

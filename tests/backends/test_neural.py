@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autograd_gpu.backend import load_backend
-from autograd_gpu.backends import convolution, numpy_convolution, numpy_rows
+from autograd_gpu.backends import convolution, numpy_convolution, numpy_layer_norm, numpy_rows
 from autograd_gpu.backends.scratch import KEPT, scratch
 from autograd_gpu.ops import classification, layers
 
@@ -70,13 +70,13 @@ def test_layer_norm(shape, given):
     if given == 1:
         weight, bias = bias, weight
     expected, _ = layers.normalised.__wrapped__(XP, x, weight, bias, count=1, eps=1e-3)
-    y, kept = numpy_rows.layer_norm(x, weight, bias, count=1, eps=1e-3)
+    y, kept = numpy_layer_norm.layer_norm(x, weight, bias, count=1, eps=1e-3)
     close(y, expected)
     needs = (True, weight is not None, bias is not None)
     general = layers.layer_norm_gradients.__wrapped__(
         XP, g, x, weight, None, needs, count=1, eps=1e-3
     )
-    own = numpy_rows.layer_norm_gradients(g, x, weight, kept, needs, count=1, eps=1e-3)
+    own = numpy_layer_norm.layer_norm_gradients(g, x, weight, kept, needs, count=1, eps=1e-3)
     for a, b in zip(own, general, strict=True):
         assert (a is None) == (b is None)
         if a is not None:
@@ -97,6 +97,25 @@ def test_softmax_cross_entropy(shape):
         numpy_rows.softmax_less_picked(x, mine, scale, target, picked),
         classification.softmax_less_picked.__wrapped__(XP, x, kept, scale, target, picked),
     )
+
+
+@pytest.mark.parametrize("shift", [0, 10, -10, 100, -100])
+def test_cross_entropy_of_moderate_and_of_large_numbers(monkeypatch, shift):
+    """Blocks of numbers up to 16 are not shifted by their rows' maxima, others are."""
+    monkeypatch.setattr(numpy_rows, "BLOCK", 1000)
+    x = (2 * normal(30, 100) + shift).astype(np.float32)
+    x[3, 7], x[17, 20:] = -np.inf, 3 * x[17, 20:]
+    target, scale = np.arange(30), np.full(30, 1e-20, np.float32)
+    total, _, kept = numpy_rows.softmax_cross_entropy(x, target)
+    grad = numpy_rows.softmax_less_picked(x, kept, scale, target, scale)
+    wide = x.astype(np.float64)
+    top = wide.max(1, keepdims=True)
+    exps = np.exp(wide - top)
+    want = np.log(exps.sum(1)) + top[:, 0]
+    np.testing.assert_allclose(total, want, rtol=3e-7, atol=3e-7)
+    want = exps / exps.sum(1, keepdims=True)
+    want[target, target] -= 1
+    np.testing.assert_allclose(grad / 1e-20, want, atol=3e-7)
 
 
 def test_scratch_memory_is_kept_up_to_a_bound():

@@ -169,3 +169,51 @@ def test_masked_clears_also_what_is_infinite(dtype, shape):
     np.testing.assert_array_equal(y, np.where(mask, x, 0))
     np.testing.assert_array_equal(x, before)
     assert y.dtype == dtype
+
+
+@pytest.mark.parametrize("bound", [0, -0.5, 2, np.inf, np.nan, np.float32(0.3)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int64"])
+@pytest.mark.parametrize("n", [3, 5000])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_bounds_that_are_numbers(name, n, dtype, bound):
+    x = (100 * np.random.default_rng(0).standard_normal(n)).astype(dtype)
+    if x.dtype.kind == "f":
+        x[:3] = np.nan, np.inf, -np.inf
+    y, want = getattr(xp, name)(x, bound), getattr(np, name)(x, bound)
+    np.testing.assert_array_equal(y, want)
+    assert y.dtype == want.dtype
+
+
+@pytest.mark.parametrize("axes", [(0,), (-2, -1), (2, 0), (0, 1, 2)])
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("name", ["fftn", "ifftn"])
+def test_transforms_over_several_axes(name, layout, dtype, axes):
+    rng = np.random.default_rng(0)
+    x = (rng.standard_normal((4, 6, 5)) + 1j * rng.standard_normal((4, 6, 5))).astype("complex128")
+    x = LAYOUTS[layout](x if dtype[0] == "c" else x.real).astype(dtype)
+    before = x.copy()
+    for sizes in (None, [x.shape[axis] for axis in axes], [x.shape[axis] + 1 for axis in axes]):
+        y = getattr(xp.fft, name)(x, s=sizes, axes=axes, norm="ortho")
+        want = getattr(np.fft, name)(x, s=sizes, axes=axes, norm="ortho")
+        np.testing.assert_array_equal(y, want)
+        assert y.dtype == want.dtype
+        assert not np.shares_memory(x, y)
+        np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft"])
+def test_transforms_compiled(name):
+    def step(x):
+        y = getattr(ag.fft, f"{name}n")(x)
+        ag.sum(ag.abs(y)).backward()
+        return y.detach()
+
+    compiled = ag.compile(step)
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        z = (rng.standard_normal((4, 6)) + 1j * rng.standard_normal((4, 6))).astype("complex64")
+        a, b = ag.Variable(z, requires_grad=True), ag.Variable(z, requires_grad=True)
+        np.testing.assert_array_equal(compiled(a).value, step(b).value)
+        np.testing.assert_array_equal(a.grad, b.grad)
+    assert compiled.replays == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 
 import autograd_gpu as ag
 
@@ -67,3 +68,21 @@ def test_a_capture_that_fails_gives_back_its_memory(cp, counting):
     for _ in range(3):
         attempt()
     assert in_use(cp) - before < 1 << 20
+
+
+def test_the_summary_counts_the_pools_of_graphs(cp, counting):
+    def figures():
+        line = next(x for x in ag.memory_summary().splitlines() if x.startswith("cupy"))
+        return [int(x.replace(",", "")) for x in re.findall(r"[a-z]+ ([0-9,]+) bytes", line)]
+
+    weight = ag.Variable(cp.ones((64, 64), "f4"), requires_grad=True)
+    gc.collect()
+    before, in_use_before = figures(), in_use(cp)
+    step = recorded(cp, weight)
+    weight.grad = None
+    after = figures()
+    assert len(after) == 3
+    assert after[2] - before[2] > 1 << 14
+    assert after[2] - before[2] <= in_use(cp) - in_use_before
+    step.reset()
+    assert figures()[2] <= before[2]

@@ -63,25 +63,6 @@ def test_what_cannot_be_captured_runs_eagerly_and_is_named(cp, counting, waits, 
     assert other.replays == 2
 
 
-def test_loss_scaling_waits_and_says_so(cp, counting):
-    def make():
-        w = parameter(cp)
-        optimizer, scaler = optim.SGD([w], lr=0.1), optim.GradScaler(init_scale=4.0)
-
-        def step(x):
-            optimizer.zero_grad()
-            scaler.scale((w * x).sum()).backward()
-            scaler.step(optimizer)
-            scaler.update()
-            return w.detach() * 1.0
-
-        return step
-
-    function = both(cp, make, 4, argument=lambda i: float("inf") if i == 2 else 1.0)
-    assert function.replays == 0
-    assert function.reason.startswith("GradScaler.unscale_, which waits to see the gradients")
-
-
 def test_errors_of_the_step_are_raised_as_ever(cp):
     fails = False
 

@@ -59,6 +59,7 @@ class Counts:
     blas: list[BlasCall] = field(default_factory=list)
     cudnn: list[CudnnCall] = field(default_factory=list)
     replaced: list[str] = field(default_factory=list)
+    streams: set[int] = field(default_factory=set)
     graph_launches: int = 0
 
     @property
@@ -163,6 +164,11 @@ def cudnn(call: CudnnCall) -> None:
 def replaced(name: str) -> None:
     for c in _counting:
         c.replaced.append(name)
+
+
+def stream(pointer: int) -> None:
+    for c in _counting:
+        c.streams.add(pointer)
 
 
 def graph_launch() -> None:

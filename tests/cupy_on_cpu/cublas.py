@@ -207,6 +207,7 @@ class Cublas:
         ) -> None:  # fmt: skip
             self._allow(handle)
             args = _named(locals(), "side uplo trans diag m n A lda B ldb")
+            counters.stream(self._stream(handle))
             counters.blas(f"{letter}trsm", {**args, "type": dtype_of(t).name})
             rows = m if side == CONSTANTS["CUBLAS_SIDE_LEFT"] else n
             a = Matrix("A", A, dtype_of(t), lda).view(rows, rows)
@@ -226,8 +227,16 @@ class Cublas:
 
     def _do(self, handle: int, name: str, args: dict[str, Any], work: Callable[[], None]) -> None:
         """Log a call and do its work."""
-        counters.blas(name, args)
-        work()
+
+        def logged() -> None:
+            counters.blas(name, args)
+            work()
+
+        graphs.do(self._stream(handle), logged, name)
+
+    def _stream(self, handle: int) -> int:
+        """Where calls go: CuPy gives its handles the current stream before each."""
+        return self._current_stream()
 
     def _begin(
         self, handle: int, args: dict[str, Any], alpha: int, beta: int, how: Precision

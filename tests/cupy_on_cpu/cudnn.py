@@ -108,6 +108,10 @@ _STEPS = (
 )
 
 
+def _given(x: Tensor | None) -> list[Tensor]:
+    return [] if x is None else [x]
+
+
 class Graph:
     """A graph of one operation; the five steps that lead to a plan come in their order."""
 
@@ -141,13 +145,17 @@ class Graph:
     def conv_wgrad(self, image: Tensor, loss: Tensor, **window: Any) -> Tensor:
         return self._operation("conv_wgrad", [image, loss], 1, window)[0]
 
-    def sdpa(self, q: Tensor, k: Tensor, v: Tensor, **params: Any) -> list[Tensor]:
-        return self._operation("sdpa", [q, k, v], 2, params)
+    def sdpa(
+        self, q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, **params: Any
+    ) -> list[Tensor]:
+        return self._operation("sdpa", [q, k, v, *_given(bias)], 2, params)
 
     def sdpa_backward(
-        self, q: Tensor, k: Tensor, v: Tensor, o: Tensor, dO: Tensor, stats: Tensor, **params: Any
-    ) -> list[Tensor]:
-        return self._operation("sdpa_backward", [q, k, v, o, dO, stats], 3, params)
+        self, q: Tensor, k: Tensor, v: Tensor, o: Tensor, dO: Tensor, stats: Tensor,
+        bias: Tensor | None = None, **params: Any,
+    ) -> list[Tensor]:  # fmt: skip
+        inputs = [q, k, v, o, dO, stats, *_given(bias)]
+        return self._operation("sdpa_backward", inputs, 3, params)
 
     def _step(self, name: str) -> None:
         if _STEPS[self._done] != name:

@@ -33,8 +33,13 @@ def check(op: str, *dims: Shape, **params: Any) -> None:
         y = (*q[:3], v[3])
         fits = q[:2] == k[:2] == v[:2] and q[3] == k[3] and k[2] == v[2] and params["attn_scale"]
         stats = (*q[:3], 1)
-        rest = (y, stats) if op == "sdpa" else (y, y, stats, q, k, v)
-        fits = fits and dims[3:] == rest
+        inputs, outputs = ((), (y, stats)) if op == "sdpa" else ((y, y, stats), (q, k, v))
+        plain = len(inputs) + 3
+        bias = dims[plain : len(dims) - len(outputs)]
+        fits = fits and dims[3:plain] == inputs and dims[len(dims) - len(outputs) :] == outputs
+        fits = fits and all(
+            b[0] in (1, q[0]) and b[1] in (1, q[1]) and b[2:] == (q[2], k[2]) for b in bias
+        )
     if not fits:
         raise IllegalCall(f"{op}: dims {dims} with {params} do not go together")
 
@@ -98,8 +103,10 @@ def _wgrad(inputs: list[Any], outputs: list[Shape], **window: Any) -> list[Any]:
     return [dw.reshape(shape)]
 
 
-def _scores(q: Any, k: Any, params: dict[str, Any]) -> Any:
+def _scores(q: Any, k: Any, bias: list[Any], params: dict[str, Any]) -> Any:
     scores = q @ k.swapaxes(-1, -2) * params["attn_scale"]
+    for b in bias:
+        scores = scores + b
     bound = params.get("diagonal_band_right_bound")
     if bound is not None:
         if params["diagonal_alignment"].name != "TOP_LEFT":
@@ -110,18 +117,18 @@ def _scores(q: Any, k: Any, params: dict[str, Any]) -> Any:
 
 
 def _sdpa(inputs: list[Any], outputs: list[Shape], **params: Any) -> list[Any]:
-    q, k, v = inputs
+    q, k, v, *bias = inputs
     if params.get("generate_stats") is not True:
         raise IllegalCall("sdpa without statistics has one output")
-    scores = _scores(q, k, params)
+    scores = _scores(q, k, bias, params)
     top = scores.max(axis=-1, keepdims=True)
     stats = top + np.log(np.exp(scores - top).sum(axis=-1, keepdims=True))
     return [np.exp(scores - stats) @ v, stats]
 
 
 def _sdpa_backward(inputs: list[Any], outputs: list[Shape], **params: Any) -> list[Any]:
-    q, k, v, o, g, stats = inputs
-    shares = np.exp(_scores(q, k, params) - stats)
+    q, k, v, o, g, stats, *bias = inputs
+    shares = np.exp(_scores(q, k, bias, params) - stats)
     inner = g @ v.swapaxes(-1, -2) - (g * o).sum(axis=-1, keepdims=True)
     d = shares * inner * params["attn_scale"]
     return [d @ k, d.swapaxes(-1, -2) @ q, shares.swapaxes(-1, -2) @ g]

@@ -25,7 +25,8 @@ _INVALIDATED = 901
 _ISOLATION = 905
 _IMPLICIT = 906
 
-_LEGACY_STREAMS = (0, 1)
+LEGACY = 0
+_LEGACY_STREAMS = (LEGACY, 1)
 
 
 @dataclass
@@ -56,6 +57,7 @@ def do(stream: int, work: Work, what: str = "work") -> None:
     if capture is None:
         if stream in _LEGACY_STREAMS and any(c.blocking for c in _captured.values()):
             _fail(_IMPLICIT, f"{what} on the legacy stream, which waits for blocking streams")
+        counters.stream(stream)
         work()
         return
     if capture.spoiled:

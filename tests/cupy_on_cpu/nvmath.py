@@ -7,12 +7,10 @@ checked: a workspace that the caller has given, since it would allocate one of i
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
-from . import counters, graphs, memory
+from . import graphs, memory
 from .cublas import Cublas
 from .errors import IllegalCall
 from .refused import stand_in
@@ -73,12 +71,8 @@ class NvmathCublas(Cublas):
         if graphs.is_capturing(known.stream) and not known.workspace:
             raise IllegalCall("cuBLAS would allocate a workspace in the capture; set one before")
 
-    def _do(self, handle: int, name: str, args: dict[str, Any], work: Callable[[], None]) -> None:
-        def logged() -> None:
-            counters.blas(name, args)
-            work()
-
-        graphs.do(self._handles[handle].stream, logged, name)
+    def _stream(self, handle: int) -> int:
+        return self._handles[handle].stream
 
 
 def install() -> None:

@@ -181,6 +181,7 @@ class Runtime:
     def memcpy(self, to: int, source: int, size: int, kind: int) -> None:
         graphs.refuse("cudaMemcpy")
         direction = _direction(to, source, kind)
+        counters.stream(graphs.LEGACY)
         counters.copy(direction, size, asynchronous=False)
         if direction != "on_device":  # on the device it does not wait
             counters.wait(f"memcpy {direction}")
@@ -197,6 +198,7 @@ class Runtime:
 
     def memset(self, address: int, value: int, size: int) -> None:
         graphs.refuse("cudaMemset")
+        counters.stream(graphs.LEGACY)
         _set(address, value, size)
 
     def memsetAsync(self, address: int, value: int, size: int, stream: int) -> None:

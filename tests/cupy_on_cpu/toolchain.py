@@ -86,19 +86,46 @@ def include_flags() -> tuple[str, ...]:
 
 
 def _prefix_folder() -> Path:
-    """A folder with one stand-in header, which CuPy's complex.cuh includes from Thrust."""
-    folder = cache() / f"include-{digest(_NAMESPACE)[:12]}"
-    header = folder / "thrust" / "detail" / "config" / "namespace.h"
-    if not header.exists():
-        header.parent.mkdir(parents=True, exist_ok=True)
-        write(header, _NAMESPACE.encode())
+    """A folder with stand-ins for headers, which are found before CuPy's and CUDA's."""
+    folder = cache() / f"include-{digest(*_STAND_INS.items())[:12]}"
+    for name, text in _STAND_INS.items():
+        header = folder / name
+        if not header.exists():
+            header.parent.mkdir(parents=True, exist_ok=True)
+            write(header, text.encode())
     return folder
 
 
-_NAMESPACE = """#pragma once
+# On a device these headers take std::complex for Thrust's, which CuPy's arrays hold.
+_STAND_INS = {
+    "cupy/xsf/digamma.h": """#pragma once
+#include_next <cupy/xsf/digamma.h>
+namespace xsf {
+template <typename T> thrust::complex<T> digamma(thrust::complex<T> z) {
+    const std::complex<T> y = digamma(std::complex<T>(z.real(), z.imag()));
+    return thrust::complex<T>(y.real(), y.imag());
+}
+}
+""",
+    "cupy/xsf/sici.h": """#pragma once
+#include_next <cupy/xsf/sici.h>
+namespace xsf {
+template <typename T>
+int sici(thrust::complex<T> z, thrust::complex<T>& si, thrust::complex<T>& ci) {
+    std::complex<T> s, c;
+    const int status = sici(std::complex<T>(z.real(), z.imag()), s, c);
+    si = thrust::complex<T>(s.real(), s.imag());
+    ci = thrust::complex<T>(c.real(), c.imag());
+    return status;
+}
+}
+""",
+    # which CuPy's complex.cuh includes from Thrust
+    "thrust/detail/config/namespace.h": """#pragma once
 #define THRUST_NAMESPACE_BEGIN namespace thrust {
 #define THRUST_NAMESPACE_END }
-"""
+""",
+}
 
 
 @functools.cache

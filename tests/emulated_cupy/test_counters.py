@@ -64,3 +64,23 @@ def test_replacements_are_no_transfers_and_no_waits() -> None:
         cp.fft.fft(x)
     assert (c.to_host, c.to_device, c.waits) == (0, 0, 0)
     assert c.replaced == ["linalg.inv", "thrust.sort", "cufft.Plan1d.fft"]
+
+
+def test_streams_are_those_that_work_is_put_on() -> None:
+    x, stream = cp.ones((3, 3)), cp.cuda.Stream(non_blocking=True)
+    works: list[Callable[[], Any]] = [
+        lambda: x + 1,
+        lambda: x @ x,
+        lambda: x.get(),
+        lambda: x.data.memset_async(0, x.nbytes, cp.cuda.get_current_stream()),
+    ]
+    for work in works:
+        with counting() as c, stream:
+            work()
+        assert c.streams == {stream.ptr}
+        with counting() as c:
+            work()
+        assert c.streams == {cp.cuda.Stream.null.ptr}
+    with counting() as c, stream:
+        x.data.memset(0, x.nbytes)  # which has no stream but the legacy one
+    assert c.streams == {cp.cuda.Stream.null.ptr}

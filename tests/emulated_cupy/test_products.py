@@ -109,3 +109,9 @@ def test_special_functions() -> None:
     for name in ("gammaln", "digamma", "erfcx"):
         got = getattr(special, name)(cp.asarray(x + 26)).get()
         np.testing.assert_allclose(got, getattr(reference, name)(x + 26), rtol=1e-12)
+    z = np.array([1 + 2j, -3.5 + 0.1j, 100 + 5j, 0.3])
+    np.testing.assert_allclose(
+        special.digamma(cp.asarray(z)).get(), reference.digamma(z), rtol=1e-12
+    )
+    for got, expected in zip(special.sici(cp.asarray(z)), reference.sici(z), strict=True):
+        np.testing.assert_allclose(got.get(), expected, rtol=1e-12)

@@ -39,12 +39,14 @@ def test_a_training_step_waits_for_nothing(digits):
 
     if not is_started():
         pytest.skip("counts need --cupy-on-cpu")
-    backend = load_backend("cupy")
+    import cupy as cp
+
+    backend, stream = load_backend("cupy"), cp.cuda.Stream(non_blocking=True)
     rng = np.random.default_rng(0)
     images = backend.from_host(rng.random((64, 1, 8, 8), dtype=np.float32))
     labels = backend.from_host(rng.integers(0, 10, 64))
     batch = backend.from_host(rng.permutation(64)[:32])
-    with ag.use_backend("cupy"):
+    with ag.use_backend("cupy"), stream:
         ag.manual_seed(0)
         model = digits.build()
         optimizer = ag.optim.AdamW(model.parameters(), lr=5e-3, weight_decay=1e-2)
@@ -61,6 +63,7 @@ def test_a_training_step_waits_for_nothing(digits):
         with counting() as c:
             for _ in range(3):
                 loss = step()
-    assert loss.item() < first
+        assert loss.item() < first
+    assert c.streams == {stream.ptr}
     assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
     assert (c.launches // 3, len(c.blas) // 3) == (LAUNCHES, GEMMS), str(Counter(c.kernels))

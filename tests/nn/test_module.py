@@ -189,7 +189,7 @@ def test_containers():
     net.append(nn.Linear(2, 1))
     assert net([[1.0]]).shape == (1, 1)
     with pytest.raises(TypeError, match="holds Modules, not function"):
-        nn.Sequential(ag.relu)
+        nn.Sequential(lambda x: x)
     parameters = nn.ParameterList([[1.0], [2.0]])
     assert [x.item() for x in parameters] == [1, 2]
 

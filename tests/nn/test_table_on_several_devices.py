@@ -7,6 +7,7 @@ import cupy_on_cpu
 import numpy as np
 import pytest
 from function_cases import CASES, IMAGE, normal
+from raw_kernels import forget
 
 import autograd_gpu as ag
 from autograd_gpu import backend as backends, nn, optim
@@ -29,6 +30,7 @@ def second():
             pytest.skip("there is one GPU only")
         yield cupy.cuda.Device(1)
         return
+    forget()
     with cupy_on_cpu.devices(2):
         backends.count_devices(backend)
         yield cupy.cuda.Device(1)

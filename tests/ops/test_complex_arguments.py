@@ -20,7 +20,7 @@ OTHERS |= {f"spherical_{kind}n": 2 for kind in "jyik"} | {f"eval_{p}": 2 for p i
 def cases():
     for name in dir(ag.special):
         f = getattr(ag.special, name)
-        if name.startswith("_") or inspect.isclass(f) or not inspect.isfunction(f):
+        if name.startswith("_") or inspect.isclass(f) or not inspect.isfunction(inspect.unwrap(f)):
             continue
         if not f.__module__.startswith("autograd_gpu"):
             continue

@@ -1,5 +1,8 @@
 """Functions made of primitives: values against NumPy, first and second derivatives."""
 
+from contextlib import nullcontext
+
+import cupy_on_cpu
 import numpy as np
 import pytest
 import scipy.special as scipy
@@ -111,6 +114,16 @@ ANYWHERE = (
 )
 
 
+WAITS_ON_CUPY = ("compress",)  # for how many elements there are
+LISTS = ("quantile list kept", "compress", "index_add")  # which are copied to the device
+
+
+def counted(backend):
+    if backend == "cupy" and cupy_on_cpu.is_started():
+        return cupy_on_cpu.counting()
+    return nullcontext()
+
+
 @pytest.mark.parametrize("backend", [b for b in ag.available_backends() if b != "numpy"])
 @pytest.mark.parametrize("name", [*ANYWHERE, *OWN])
 def test_other_backends_agree(name, backend):
@@ -123,7 +136,12 @@ def test_other_backends_agree(name, backend):
             xs = [ag.Variable(x).to(place).detach() for x in operands]
             for x in xs:
                 x.requires_grad = True
-            y = f(ag, *xs)
+            with counted(place) as c:
+                y = f(ag, *xs)
+                ag.gradients(y, xs, y.value, retain_graph=True)
+            if c is not None:
+                assert (c.waits > 0) == (name in WAITS_ON_CUPY), str(c)
+                assert (c.to_device > 0) == (name in LISTS), str(c)
             assert type(y.value) is load_backend(place).array_type
             (y * y).sum().backward()
             found.append([y.numpy(), *(load_backend(place).to_host(x.grad) for x in xs)])

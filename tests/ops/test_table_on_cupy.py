@@ -1,11 +1,14 @@
 """Every sample of every primitive on CuPy: equal to NumPy, without a transfer and without a wait.
 
 The same sample runs on both backends, forward, backward and, for a part of the samples (all with
-`--full`), the backward of the backward.  The counts of transfers and waits need `--cupy-on-cpu`;
-on a GPU the values are compared alone.
+`--full`), the backward of the backward.  On CuPy all of it runs on a stream of the caller's, where
+whatever went to another one would come too early or too late.  The counts of transfers and waits
+need `--cupy-on-cpu`; on a GPU the values are compared alone.
 """
 
+import re
 from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -26,7 +29,6 @@ pytestmark = pytest.mark.skipif(
 # too, so that the table stays true.
 _SHAPE = "the number of results, and so their shape, is known on the device only"
 WAITS = {
-    "argpartition": "CuPy's own looks at what it has found",
     "histogram without a range": "the range of the bins is that of the elements",
     "expm": "how often the matrix is squared depends on its norm",
     "pinv": "CuPy's own looks for singular values that count",
@@ -41,6 +43,7 @@ WIDER_ON_NUMPY = (
     *("beta", "betaincinv", "betaln", "binom", "ellipeinc", "ellipkinc", "gammainc"),
     *("gammaincc", "gammainccinv", "gammaincinv", "xlog1py", "xlogy"),
 )
+README = (Path(__file__).parents[2] / "README.md").read_text()
 PART = 7  # of so many samples one has its second derivatives compared
 
 
@@ -55,8 +58,22 @@ def kind(name, sample):
     return name
 
 
-def compare(name, sample, dtype, second, counting):
-    """None, or what differs; and how often the device was waited for or copied from or to."""
+@pytest.fixture(scope="module")
+def own_stream():
+    import cupy
+
+    return cupy.cuda.Stream(non_blocking=True)
+
+
+@pytest.fixture(autouse=True)
+def stream(own_stream):
+    with own_stream:
+        yield own_stream
+
+
+def compare(name, sample, dtype, second, counting, stream):
+    """How often the device was waited for or copied to or from; None where the sample has not the
+    dtype, or where nothing counts."""
     operands = in_dtype(sample, dtype)
     if operands is None:
         return None
@@ -72,6 +89,7 @@ def compare(name, sample, dtype, second, counting):
         with counting() as c:
             ours.run()
         moves = (c.waits, c.to_host, c.to_device)
+        assert c.streams <= {stream.ptr}, f"{name} {sample.label} {dtype}: work on other streams"
     for (what, mine), (_, other) in zip(ours.results(), theirs.results(), strict=True):
         where = f"{name} {sample.label} {dtype} {what}"
         assert (mine is None) == (other is None), where
@@ -102,7 +120,7 @@ def counting():
 
 
 @pytest.mark.parametrize("name", [name for name in SAMPLES if name not in NUMPY_ONLY])
-def test_as_on_numpy_without_a_wait(name, counting, request):
+def test_as_on_numpy_without_a_wait(name, counting, stream, request):
     if reason := missing(name, load_backend("cupy")):
         pytest.skip(reason)
     full = request.config.getoption("--full")
@@ -110,7 +128,7 @@ def test_as_on_numpy_without_a_wait(name, counting, request):
     for i, sample in enumerate(SAMPLES[name]):
         second = not linear and sample.second and sample.check and (full or i % PART == 0)
         for dtype in ("float64", *sample.dtypes):
-            moves = compare(name, sample, dtype, second, counting)
+            moves = compare(name, sample, dtype, second, counting, stream)
             if moves is None:
                 continue
             what = f"{name} {sample.label} {dtype}: (waits, to host, to device) = {moves}"
@@ -121,13 +139,17 @@ def test_as_on_numpy_without_a_wait(name, counting, request):
 
 
 @pytest.mark.parametrize("name", NUMPY_ONLY)
-def test_what_cupy_lacks_says_so(name):
+def test_what_cupy_lacks_says_so(name, stream):
     with pytest.raises(NotImplementedError, match=r"cupyx.scipy.special has no \w+ in this ver"):
-        compare(name, SAMPLES[name][0], "float64", False, None)
+        compare(name, SAMPLES[name][0], "float64", False, None, stream)
 
 
-def test_exceptions_are_of_ops_that_there_are():
-    assert {name.partition(" ")[0] for name in WAITS} <= SAMPLES.keys()
+def test_exceptions_are_documented():
+    for name in {name.partition(" ")[0] for name in WAITS}:
+        assert name in SAMPLES
+        function = getattr(ag, name, None) or getattr(ag.linalg, name, None)
+        documented = function.__doc__ if function is not None else README  # indexing
+        assert re.search("wait", documented), name
 
 
 # --- neural networks, which the table of samples leaves to tests of their own --------------------
@@ -170,7 +192,7 @@ NETWORKS = {
 
 @pytest.mark.parametrize("dtype", ["float64", "float32", "float16"])
 @pytest.mark.parametrize("name", NETWORKS)
-def test_networks_as_on_numpy_without_a_wait(name, dtype, counting):
+def test_networks_as_on_numpy_without_a_wait(name, dtype, counting, stream):
     function, *host = NETWORKS[name]
     host = [x.astype(dtype) if x.dtype.kind == "f" else x for x in host]
     found = {}
@@ -182,6 +204,7 @@ def test_networks_as_on_numpy_without_a_wait(name, dtype, counting):
             y.backward(seed.reshape(y.shape))
         if c is not None:
             assert (c.waits, c.to_host, c.to_device) == (0, 0, 0), str(c)
+            assert c.streams == {stream.ptr}
         found[backend.name] = [y] + [ag.Variable(x.grad) for x in xs if x.requires_grad]
     for mine, other in zip(found["cupy"], found["numpy"], strict=True):
         assert mine.dtype == other.dtype == dtype

@@ -76,7 +76,7 @@ def _bounds(n: int, out: int) -> list[tuple[int, int]]:
 def adaptive_avg_pool(op: str, d: int, x: Any, output_size: Any) -> Variable:
     """`adaptive_avg_pool2d` over the last `d` axes; errors name `op`."""
     extent, sizes = _adaptive_sizes(op, d, x, output_size)
-    asarray = backend_near(x).asarray
+    constant = backend_near(x).constant
     dtype = x.dtype if hasattr(x, "dtype") else None
     y = ops.asarray(x)
     for axis, (n, out) in enumerate(zip(extent, sizes, strict=True), -d):
@@ -86,7 +86,7 @@ def adaptive_avg_pool(op: str, d: int, x: Any, output_size: Any) -> Variable:
             [1 / (stop - start) if start <= j < stop else 0.0 for j in range(n)]
             for start, stop in _bounds(n, out)
         ]
-        y = along_axis(asarray(averages, dtype), y, axis)
+        y = along_axis(constant(averages, dtype), y, axis)
     return y
 
 

@@ -89,7 +89,7 @@ def pdist(x: Any, p: float = 2.0) -> Variable:
     x = ops.asarray(x)
     # on the host, as CuPy's own waits
     pairs = load_backend("numpy").xp.triu_indices(shape[0], 1)
-    first, second = (backend_near(x).from_host(rows) for rows in pairs)
+    first, second = (backend_near(x).constant(rows) for rows in pairs)
     return vector_norm(x[first] - x[second], -1, False, p)
 
 

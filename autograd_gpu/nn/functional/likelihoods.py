@@ -35,7 +35,7 @@ def gaussian_nll_loss(
     check_equal_shapes(op, x=x, target=target)
     shape, given = shape_of(x), shape_of(var)
     x = ops.asarray(x)
-    var = ops.asarray(backend_near(x).asarray(var, x.dtype) if not hasattr(var, "shape") else var)
+    var = ops.asarray(backend_near(x).constant(var, x.dtype) if not hasattr(var, "shape") else var)
     if given and given == shape[:-1]:
         var = ops.expand_dims(var, axis=-1)
     elif given and (

@@ -247,10 +247,10 @@ def _avg_pool(
     ]
     if all(len(set(c)) == 1 for c in counts):
         return ops.multiply(total, 1 / prod(c[0] for c in counts))
-    asarray = backend_near(x).asarray
+    constant = backend_near(x).constant
     inverse: Any = 1
     for axis, c in enumerate(counts):
-        inverse = inverse * asarray([1 / n for n in c], total.dtype).reshape(
+        inverse = inverse * constant([1 / n for n in c], total.dtype).reshape(
             (-1, *[1] * (d - 1 - axis))
         )
     return ops.multiply(total, inverse)

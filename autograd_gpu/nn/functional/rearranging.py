@@ -76,7 +76,7 @@ def unfold(
     if any(pads):
         x = ops.pad(x, ((0, 0), *[(0, 0)] * len(lead), *[(p, p) for p in pads]))
     columns = ops.take(
-        ops.reshape(x, (*lead, c, -1)), backend_near(x).from_host(places.reshape(-1)), axis=-1
+        ops.reshape(x, (*lead, c, -1)), backend_near(x).constant(places.reshape(-1)), axis=-1
     )
     return ops.reshape(columns, (*lead, c * size, -1))
 
@@ -106,7 +106,7 @@ def fold(
     c = rows // size
     height, width = h + 2 * pads[0], w + 2 * pads[1]
     columns = ops.reshape(x, (*lead, c, -1))
-    index = (..., backend_near(x).from_host(places.reshape(-1)))
+    index = (..., backend_near(x).constant(places.reshape(-1)))
     image = ops.scatter_add(columns, index, (*lead, c, height * width))
     image = ops.reshape(image, (*lead, c, height, width))
     return image[..., pads[0] : pads[0] + h, pads[1] : pads[1] + w]

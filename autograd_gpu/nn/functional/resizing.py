@@ -73,7 +73,7 @@ def interpolate(
             if mode == "nearest" and out in (n, 2 * n):  # whatever the factor was, as in PyTorch
                 scale = n / out
             places = [min(int((i + middle) * scale), n - 1) for i in range(out)]
-            y = ops.take(y, places, axis=axis)
+            y = ops.take(y, backend_near(y).constant(places), axis=axis)
         else:
             if align_corners:
                 scale = (n - 1) / (out - 1) if out > 1 else 0.0
@@ -81,7 +81,7 @@ def interpolate(
                 weights = _smoothing(n, out, scale, mode)
             else:
                 weights = _between(n, out, scale, mode, bool(align_corners))
-            y = along_axis(backend_near(y).from_host(weights.astype(y.dtype)), y, axis)
+            y = along_axis(backend_near(y).constant(weights, y.dtype), y, axis)
     return y
 
 

@@ -33,7 +33,7 @@ def first_maxima(x: Any, axes: list[list[list[int]]]) -> tuple[Variable, Variabl
         step //= n
         shape = [1] * (2 * d)
         shape[axis], shape[d + axis] = len(rows), len(rows[0])
-        places = places + backend.asarray(rows).reshape(shape) * step
+        places = places + backend.constant(rows).reshape(shape) * step
     sizes = tuple(len(rows) for rows in axes)
     places = places.reshape((prod(sizes), -1))
     flat = ops.reshape(x, (*lead, -1))

@@ -111,8 +111,8 @@ def _pinv(xp: Namespace, g: Any, x: Any, y: Any) -> Any:
 def pinv(xp: Namespace, x: Array, *, rtol: Any = None) -> Array:
     """The pseudoinverses [..., N, M] of matrices [..., M, N].
 
-    Singular values below `rtol` times the largest count as 0; by default, max(M, N) eps.  The
-    derivative is that among matrices of the same rank.
+    Singular values below `rtol` times the largest count as 0; by default, max(M, N) eps.  CuPy
+    waits for them.  The derivative is that among matrices of the same rank.
     """
     check_matrices(xp, "pinv", x)
     return xp.linalg.pinv(x, rtol=rtol)

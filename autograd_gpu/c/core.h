@@ -1,0 +1,63 @@
+/* What the compiled parts share: how the slots of the graph's Python classes are reached. */
+
+#ifndef AUTOGRAD_GPU_CORE_H
+#define AUTOGRAD_GPU_CORE_H
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <structmember.h>
+
+#ifdef Py_GIL_DISABLED
+#error "slots are read without a lock: the Python code serves free-threaded interpreters"
+#endif
+
+/* Classes, tables and functions of the Python modules, given once by `configure`. */
+typedef struct {
+    PyObject *variable;       /* the class Variable */
+    PyObject *leaf_node;      /* the class AccumulateGrad */
+    PyObject *namespaces;
+    PyObject *on_one_device;
+    PyObject *backends;
+    PyObject *recording;      /* context variables */
+    PyObject *casting;
+    PyObject *watching;
+    PyObject *gradient_edge;
+    PyObject *scalar;
+    PyObject *fit;
+    PyObject *added;
+    PyObject *finish_leaf;
+    PyObject *run_hooks;
+    PyObject *run_prehooks;
+} Known;
+
+/* Names of attributes. */
+typedef struct {
+    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *keep_for, *kind;
+    PyObject *release, *shape, *value;
+} Names;
+
+/* Where slots lie in their objects. */
+typedef struct {
+    Py_ssize_t value, grad_fn, requires_grad, accumulator, hooks_of_leaf, post_hooks;
+    Py_ssize_t edges, shape, dtype, hooks, variable;
+} Offsets;
+
+extern Known known;
+extern Names names;
+extern Offsets at;
+extern PyObject *empty_tuple;
+extern PyTypeObject OpType;
+
+PyObject *count_all(PyObject *module, PyObject *root);
+PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* Where a slot of a class lies in its objects, or -1 with an error. */
+Py_ssize_t offset_of(PyObject *type, const char *name);
+
+static inline PyObject **
+slot(PyObject *object, Py_ssize_t offset)
+{
+    return (PyObject **)((char *)object + offset);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/* The extension module: what it needs to know of the Python modules, and what it offers them. */
+
+#include "core.h"
+
+Known known;
+Names names;
+Offsets at;
+PyObject *empty_tuple;
+
+Py_ssize_t
+offset_of(PyObject *type, const char *name)
+{
+    PyObject *member = PyObject_GetAttrString(type, name);
+    Py_ssize_t offset = -1;
+    if (member == NULL)
+        return -1;
+    if (Py_IS_TYPE(member, &PyMemberDescr_Type)
+        && ((PyMemberDescrObject *)member)->d_member->type == T_OBJECT_EX)
+        offset = ((PyMemberDescrObject *)member)->d_member->offset;
+    else
+        PyErr_Format(PyExc_TypeError, "%R has no slot %s", type, name);
+    Py_DECREF(member);
+    return offset;
+}
+
+typedef struct {
+    const char *name;
+    PyObject **place;
+} Object;
+
+typedef struct {
+    const char *name;
+    Py_ssize_t *place;
+    PyObject **type;
+} Slot;
+
+static PyObject *node_type;
+
+static const Object OBJECTS[] = {
+    {"Variable", &known.variable},
+    {"Node", &node_type},
+    {"AccumulateGrad", &known.leaf_node},
+    {"NAMESPACES", &known.namespaces},
+    {"ON_ONE_DEVICE", &known.on_one_device},
+    {"BACKENDS", &known.backends},
+    {"recording", &known.recording},
+    {"casting", &known.casting},
+    {"watching", &known.watching},
+    {"gradient_edge", &known.gradient_edge},
+    {"scalar", &known.scalar},
+    {"fit", &known.fit},
+    {"added", &known.added},
+    {"finish_leaf", &known.finish_leaf},
+    {"run_hooks", &known.run_hooks},
+    {"run_prehooks", &known.run_prehooks},
+    {NULL, NULL},
+};
+
+static const Slot SLOTS[] = {
+    {"value", &at.value, &known.variable},
+    {"grad_fn", &at.grad_fn, &known.variable},
+    {"_requires_grad", &at.requires_grad, &known.variable},
+    {"_accumulator", &at.accumulator, &known.variable},
+    {"_hooks", &at.hooks_of_leaf, &known.variable},
+    {"_post_hooks", &at.post_hooks, &known.variable},
+    {"edges", &at.edges, &node_type},
+    {"shape", &at.shape, &node_type},
+    {"dtype", &at.dtype, &node_type},
+    {"hooks", &at.hooks, &node_type},
+    {"variable", &at.variable, &known.leaf_node},
+    {NULL, NULL, NULL},
+};
+
+static const Object NAMES[] = {
+    {"after", &names.after},
+    {"asarray", &names.asarray},
+    {"backward", &names.backward},
+    {"backward_recorded", &names.backward_recorded},
+    {"base", &names.base},
+    {"dtype", &names.dtype},
+    {"keep_for", &names.keep_for},
+    {"kind", &names.kind},
+    {"release", &names.release},
+    {"shape", &names.shape},
+    {"value", &names.value},
+    {NULL, NULL},
+};
+
+/* Takes classes, tables and functions by their names, before the first call of anything else. */
+static PyObject *
+configure(PyObject *module, PyObject *args, PyObject *keywords)
+{
+    const Object *object;
+    const Slot *one;
+    if (PyTuple_GET_SIZE(args) || keywords == NULL) {
+        PyErr_SetString(PyExc_TypeError, "configure takes keywords");
+        return NULL;
+    }
+    for (object = OBJECTS; object->name != NULL; object++) {
+        PyObject *value = PyDict_GetItemString(keywords, object->name);
+        if (value == NULL) {
+            PyErr_Format(PyExc_TypeError, "configure: %s is missing", object->name);
+            return NULL;
+        }
+        Py_XSETREF(*object->place, Py_NewRef(value));
+    }
+    if (!PyDict_Check(known.namespaces) || !PyDict_Check(known.on_one_device)
+        || !PyDict_Check(known.backends) || !PyList_Check(known.watching)
+        || !PyType_Check(known.variable) || !PyType_Check(known.leaf_node)) {
+        PyErr_SetString(PyExc_TypeError, "configure: tables are dictionaries, watching is a list");
+        return NULL;
+    }
+    for (one = SLOTS; one->name != NULL; one++)
+        if ((*one->place = offset_of(*one->type, one->name)) < 0)
+            return NULL;
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef functions[] = {
+    {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"count_all", count_all, METH_O, NULL},
+    {"run_ready", (PyCFunction)(void (*)(void))run_ready, METH_FASTCALL, NULL},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "_core",
+    .m_doc = "Compiled forms of an op's call and of the engine's loops.",
+    .m_size = -1,
+    .m_methods = functions,
+};
+
+PyMODINIT_FUNC
+PyInit__core(void)
+{
+    const Object *name;
+    PyObject *module;
+    for (name = NAMES; name->name != NULL; name++)
+        if ((*name->place = PyUnicode_InternFromString(name->name)) == NULL)
+            return NULL;
+    if ((empty_tuple = PyTuple_New(0)) == NULL || (module = PyModule_Create(&definition)) == NULL)
+        return NULL;
+    if (PyModule_AddType(module, &OpType) < 0) {
+        Py_DECREF(module);
+        return NULL;
+    }
+    return module;
+}

@@ -1,0 +1,398 @@
+/* The compiled form of the engine's two loops (autograd_gpu/engine.py).
+
+   They do what the Python loops do on the same dictionaries and lists, and call the same Python
+   functions wherever a hook, a conversion or a gradient in several parts comes up. */
+
+#include "core.h"
+
+/* Phase one ----------------------------------------------------------------------------------- */
+
+/* Adds one to the count of edges into `node`: 1 if it is the first, -1 with an error. */
+static int
+count_edge(PyObject *counts, PyObject *node)
+{
+    PyObject *count = PyDict_GetItemWithError(counts, node);
+    long before = 0;
+    if (count != NULL)
+        before = PyLong_AsLong(count);
+    else if (PyErr_Occurred())
+        return -1;
+    count = PyLong_FromLong(before + 1);
+    if (count == NULL || PyDict_SetItem(counts, node, count) < 0) {
+        Py_XDECREF(count);
+        return -1;
+    }
+    Py_DECREF(count);
+    return before == 0;
+}
+
+/* The number of edges into each node beneath `root`; None if one of the nodes is released. */
+PyObject *
+count_all(PyObject *module, PyObject *root)
+{
+    PyObject *counts = PyDict_New(), *stack = PyList_New(0), *zero = PyLong_FromLong(0);
+    Py_ssize_t i, depth;
+    if (counts == NULL || stack == NULL || zero == NULL || PyDict_SetItem(counts, root, zero) < 0
+        || PyList_Append(stack, root) < 0)
+        goto failed;
+    while ((depth = PyList_GET_SIZE(stack))) {
+        /* Borrowed: `counts` holds it. */
+        PyObject *node = PyList_GET_ITEM(stack, depth - 1), *edges;
+        if (PyList_SetSlice(stack, depth - 1, depth, NULL) < 0)
+            goto failed;
+        if (*slot(node, at.shape) == Py_None) {
+            Py_SETREF(counts, Py_NewRef(Py_None));
+            break;
+        }
+        edges = *slot(node, at.edges);
+        for (i = 0; i < PyTuple_GET_SIZE(edges); i++) {
+            PyObject *edge = PyTuple_GET_ITEM(edges, i);
+            int first;
+            if (edge == Py_None)
+                continue;
+            if ((first = count_edge(counts, edge)) < 0)
+                goto failed;
+            if (first && PyTuple_GET_SIZE(*slot(edge, at.edges)) /* a leaf leads nowhere */
+                && PyList_Append(stack, edge) < 0)
+                goto failed;
+        }
+    }
+    Py_DECREF(stack);
+    Py_DECREF(zero);
+    return counts;
+failed:
+    Py_XDECREF(counts);
+    Py_XDECREF(stack);
+    Py_XDECREF(zero);
+    return NULL;
+}
+
+/* Phase two ----------------------------------------------------------------------------------- */
+
+typedef struct {
+    PyObject *ready, *arrived, *slots, *counts, *masked, *captured;
+    PyObject *leaves, *finished, *kept;
+    int retain, create_graph;
+} Run;
+
+static PyObject *
+pop(PyObject *list)
+{
+    Py_ssize_t last = PyList_GET_SIZE(list) - 1;
+    PyObject *item = Py_NewRef(PyList_GET_ITEM(list, last));
+    if (PyList_SetSlice(list, last, last + 1, NULL) < 0)
+        Py_CLEAR(item);
+    return item;
+}
+
+static int
+is_empty(PyObject *hooks)
+{
+    return hooks == NULL || hooks == Py_None || (PyList_Check(hooks) && !PyList_GET_SIZE(hooks));
+}
+
+/* Takes `gradient` over, which has no other holder then but `list`. */
+static int
+append_both(PyObject *nodes, PyObject *node, PyObject *list, PyObject *gradient)
+{
+    int failed = PyList_Append(nodes, node) < 0 || PyList_Append(list, gradient) < 0;
+    Py_DECREF(gradient);
+    return failed ? -1 : 0;
+}
+
+/* Hands the gradient of a leaf to its hooks, and to those that write it; takes it over. */
+static int
+finish(Run *run, PyObject *node, PyObject *g)
+{
+    PyObject *leaf = *slot(node, at.variable);
+    if (PyDict_GET_SIZE(run->captured) || !is_empty(*slot(leaf, at.hooks_of_leaf))
+        || !is_empty(*slot(leaf, at.post_hooks))) {
+        PyObject *left
+            = PyObject_CallFunctionObjArgs(known.finish_leaf, node, g, run->captured, NULL);
+        Py_DECREF(g);
+        if (left == NULL)
+            return -1;
+        if (left == Py_None) {
+            Py_DECREF(left);
+            return 0;
+        }
+        g = left;
+    }
+    return append_both(run->leaves, node, run->finished, g);
+}
+
+/* Adds a gradient to those that wait for more, and moves their sum to `ready` if it was the last.
+   Takes `grad` over. */
+static int
+deliver(Run *run, PyObject *edge, PyObject *grad)
+{
+    PyObject *old = PyDict_GetItemWithError(run->slots, edge), *count;
+    long missing;
+    int failed = 0;
+    if (old == NULL && PyErr_Occurred())
+        goto failed;
+    if (old != NULL && grad != Py_None) {
+        PyObject *total, *base = NULL;
+        int alone = Py_REFCNT(old) == 1; /* nothing else holds this buffer */
+        if (alone && (alone = PyDict_Contains(known.backends, (PyObject *)Py_TYPE(old))) > 0) {
+            if ((base = PyObject_GetAttr(old, names.base)) == NULL)
+                goto failed;
+            alone = base == Py_None;
+            Py_DECREF(base);
+        }
+        if (alone < 0)
+            goto failed;
+        if (alone)
+            total = PyNumber_InPlaceAdd(old, grad);
+        else
+            total = PyObject_CallFunctionObjArgs(known.added, old, grad, NULL);
+        if (total == NULL)
+            goto failed;
+        if (total != old)
+            failed = PyDict_SetItem(run->slots, edge, total);
+        Py_DECREF(total);
+        if (failed)
+            goto failed;
+    }
+    count = PyDict_GetItemWithError(run->counts, edge);
+    if (count == NULL) {
+        if (!PyErr_Occurred())
+            PyErr_SetObject(PyExc_KeyError, edge);
+        goto failed;
+    }
+    missing = PyLong_AsLong(count) - 1;
+    if (missing) {
+        count = PyLong_FromLong(missing);
+        failed = count == NULL || PyDict_SetItem(run->counts, edge, count) < 0;
+        Py_XDECREF(count);
+        if (!failed && old == NULL && grad != Py_None)
+            failed = PyDict_SetItem(run->slots, edge, grad) < 0;
+        Py_DECREF(grad);
+        return failed ? -1 : 0;
+    }
+    if (old != NULL) {
+        Py_SETREF(grad, Py_NewRef(PyDict_GetItem(run->slots, edge)));
+        if (PyDict_DelItem(run->slots, edge) < 0)
+            goto failed;
+    }
+    return append_both(run->ready, edge, run->arrived, grad);
+failed:
+    Py_DECREF(grad);
+    return -1;
+}
+
+/* Whether a gradient has the class that it came from and the shape and dtype of its value. */
+static int
+fits(PyObject *grad, PyTypeObject *type, PyObject *node)
+{
+    PyObject *attribute;
+    int same;
+    if (!Py_IS_TYPE(grad, type))
+        return 0;
+    if ((attribute = PyObject_GetAttr(grad, names.dtype)) == NULL)
+        return -1;
+    same = attribute == *slot(node, at.dtype);
+    Py_DECREF(attribute);
+    if (!same)
+        return 0;
+    if ((attribute = PyObject_GetAttr(grad, names.shape)) == NULL)
+        return -1;
+    same = PyObject_RichCompareBool(attribute, *slot(node, at.shape), Py_EQ);
+    Py_DECREF(attribute);
+    return same;
+}
+
+/* What hooks are registered under `name`: 1 for some, -1 with an error. */
+static int
+has_hooks(PyObject *hooks, PyObject *name)
+{
+    PyObject *list;
+    int some;
+    if (hooks == Py_None)
+        return 0;
+    if ((list = PyObject_GetAttr(hooks, name)) == NULL)
+        return -1;
+    some = PyObject_IsTrue(list);
+    Py_DECREF(list);
+    return some;
+}
+
+static int
+let_go(Run *run, PyObject *node)
+{
+    PyObject *nothing;
+    if (run->retain)
+        return 0;
+    nothing = PyObject_CallMethodNoArgs(node, names.release);
+    Py_XDECREF(nothing);
+    return nothing == NULL ? -1 : 0;
+}
+
+/* The gradients of the inputs; NULL without an error if there is nothing to hand on.  `g` is taken
+   over: a buffer that only its slot holds may be added into. */
+static PyObject *
+differentiate(Run *run, PyObject *node, PyObject *edges, PyObject *g)
+{
+    PyObject *call[3], *grads = NULL, *hooks = *slot(node, at.hooks);
+    int some;
+    if (hooks != Py_None) {
+        PyObject *given = g;
+        Py_INCREF(hooks);
+        g = PyObject_CallFunctionObjArgs(known.run_prehooks, node, hooks, given, NULL);
+        Py_DECREF(hooks);
+        Py_DECREF(given);
+        if (g == NULL || (some = has_hooks(hooks, names.keep_for)) < 0)
+            goto done;
+        if (some && !PyDict_GET_SIZE(run->captured)) {
+            PyObject *pair = PyTuple_Pack(2, node, g);
+            int failed = pair == NULL || PyList_Append(run->kept, pair) < 0;
+            Py_XDECREF(pair);
+            if (failed)
+                goto done;
+        }
+    }
+    if ((PyObject *)Py_TYPE(node) == known.leaf_node) {
+        finish(run, node, g);
+        return NULL;
+    }
+    if (PyDict_GET_SIZE(run->captured)) {
+        Py_ssize_t i;
+        if ((some = PyDict_Contains(run->captured, node)) < 0
+            || (some && PyDict_SetItem(run->captured, node, g) < 0))
+            goto done;
+        for (i = 0; some && i < PyTuple_GET_SIZE(edges); i++)
+            some = PyTuple_GET_ITEM(edges, i) == Py_None;
+        if (some)
+            goto done;
+    }
+    call[0] = node;
+    call[1] = g;
+    call[2] = edges;
+    grads = PyObject_VectorcallMethod(
+        run->create_graph ? names.backward_recorded : names.backward, call, 3, NULL);
+    hooks = *slot(node, at.hooks);
+    if (grads != NULL && hooks != Py_None) {
+        if ((some = has_hooks(hooks, names.after)) < 0)
+            Py_CLEAR(grads);
+        else if (some) {
+            PyObject *given = grads;
+            grads = PyObject_CallFunctionObjArgs(known.run_hooks, node, hooks, given, g, NULL);
+            Py_DECREF(given);
+        }
+    }
+    if (grads != NULL && let_go(run, node) < 0)
+        Py_CLEAR(grads);
+done:
+    Py_XDECREF(g);
+    return grads;
+}
+
+/* Runs one node whose gradient has arrived; takes `g` over. */
+static int
+run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
+{
+    PyTypeObject *type = Py_TYPE(g);
+    PyObject *grads, *sequence;
+    Py_ssize_t i, count = PyTuple_GET_SIZE(edges), given;
+    if (g == Py_None) { /* the inputs wait for one contribution less all the same */
+        Py_DECREF(g);
+        if (let_go(run, node) < 0)
+            return -1;
+        for (i = 0; i < count; i++)
+            if (PyTuple_GET_ITEM(edges, i) != Py_None
+                && deliver(run, PyTuple_GET_ITEM(edges, i), Py_NewRef(Py_None)) < 0)
+                return -1;
+        return 0;
+    }
+    Py_INCREF(type);
+    grads = differentiate(run, node, edges, g);
+    if (grads == NULL) {
+        Py_DECREF(type);
+        return PyErr_Occurred() ? -1 : 0;
+    }
+    sequence = PySequence_Fast(grads, "gradients are a sequence, one for each input");
+    Py_DECREF(grads);
+    if (sequence == NULL)
+        goto failed;
+    given = PySequence_Fast_GET_SIZE(sequence);
+    for (i = 0; i < count && i < given; i++) {
+        PyObject *edge = PyTuple_GET_ITEM(edges, i);
+        PyObject *grad = PySequence_Fast_GET_ITEM(sequence, i);
+        if (edge == Py_None)
+            continue;
+        if (grad == Py_None)
+            Py_INCREF(grad);
+        else {
+            int same = fits(grad, type, edge);
+            if (same < 0)
+                goto failed;
+            grad = same ? Py_NewRef(grad)
+                        : PyObject_CallFunctionObjArgs(known.fit, grad, edge, NULL);
+            if (grad == NULL)
+                goto failed;
+        }
+        if (deliver(run, edge, grad) < 0)
+            goto failed;
+    }
+    Py_DECREF(sequence);
+    Py_DECREF(type);
+    return 0;
+failed:
+    Py_XDECREF(sequence);
+    Py_DECREF(type);
+    return -1;
+}
+
+/* run_ready(ready, arrived, slots, counts, masked, captured, retain, create_graph, leaves, finished,
+   kept, failed): runs all nodes that are or become ready.  In an error the node at which it came up
+   is appended to `failed`. */
+PyObject *
+run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count)
+{
+    Run run;
+    if (count != 12) {
+        PyErr_SetString(PyExc_TypeError, "run_ready takes 12 arguments");
+        return NULL;
+    }
+    run = (Run){
+        .ready = args[0],
+        .arrived = args[1],
+        .slots = args[2],
+        .counts = args[3],
+        .masked = args[4],
+        .captured = args[5],
+        .retain = args[6] == Py_True,
+        .create_graph = args[7] == Py_True,
+        .leaves = args[8],
+        .finished = args[9],
+        .kept = args[10],
+    };
+    while (PyList_GET_SIZE(run.ready)) {
+        PyObject *node = pop(run.ready), *g, *edges = NULL;
+        int failed = 1;
+        if (node == NULL)
+            return NULL;
+        g = pop(run.arrived);
+        if (g != NULL) {
+            edges = PyDict_GET_SIZE(run.masked) ? PyDict_GetItemWithError(run.masked, node)
+                                                : *slot(node, at.edges);
+            if (edges == NULL)
+                Py_DECREF(g);
+            else {
+                Py_INCREF(edges);
+                failed = run_node(&run, node, edges, g) < 0;
+                Py_DECREF(edges);
+            }
+        }
+        if (failed) {
+            PyObject *kind, *error, *traceback;
+            PyErr_Fetch(&kind, &error, &traceback);
+            PyList_Append(args[11], node);
+            PyErr_Restore(kind, error, traceback);
+        }
+        Py_DECREF(node);
+        if (failed)
+            return NULL;
+    }
+    Py_RETURN_NONE;
+}

@@ -1,0 +1,203 @@
+"""Layer norm for NumPy, in blocks of rows that stay in the cache.
+
+A block is read from memory once, by a function that streams, and its result is written once.  Sums
+along an axis are products, which are several times as fast as np.sum.  What scales or shifts whole
+rows is either a `Combination`, or written down as a product of a few columns and rows, since NumPy
+takes twice as long where a column is broadcast.  BLAS computes products of this size in the thread
+that asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.numpy_combination import NARROWEST, WIDEST, Combination
+from autograd_gpu.backends.numpy_rows import block_rows, compute_dtype, for_rows
+from autograd_gpu.backends.scratch import scratch
+
+Array = np.ndarray[Any, Any]
+
+
+def layer_norm(
+    x: Array, weight: Array | None, bias: Array | None, *, count: int, eps: float
+) -> tuple[Array, Any]:
+    """`x` normalised over its last `count` axes, times `weight`, plus `bias`; and what
+    `layer_norm_gradients` gets as `kept`: the rows' means and inverse deviations."""
+    shape, width = x.shape, prod(x.shape[x.ndim - count :])
+    x = x.reshape(-1, width)
+    compute = compute_dtype(x.dtype)
+    rows = block_rows(len(x), width)
+    averager = _averager(width, compute)
+    scale = _pair(1 if weight is None else weight.reshape(width), 0, width, compute)
+    shift = _pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
+    combine = None
+    if _pays(x, rows, compute):
+        fixed = shift[:1] if bias is None else shift
+        combine = Combination(scale[:1], fixed, rows, width, compute)
+    y = np.empty(shape, x.dtype)
+    by_row = y.reshape(x.shape)
+    kept = np.empty((2, len(x)), compute)
+    means, inverses = kept
+
+    def block(i: int, s: slice) -> None:
+        part = x[s].astype(compute, copy=False)
+        mean, inverse = means[s], inverses[s]
+        np.vecdot(part, averager, mean)
+        offset = mean.copy()
+        square = mean * mean
+        np.multiply(np.vecdot(part, part), averager[:1], inverse)
+        np.subtract(inverse, square, inverse)
+        if not np.logical_and.reduce(square <= inverse):  # digits would cancel
+            part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
+            offset = np.zeros_like(mean)
+            np.multiply(np.vecdot(part, part), averager[:1], inverse)
+        np.add(inverse, eps, inverse)
+        np.sqrt(inverse, inverse)
+        np.divide(1, inverse, inverse)
+        out = by_row[s] if compute == y.dtype else scratch("block", part.shape, compute)
+        np.multiply(offset, inverse, offset)
+        if combine is not None:
+            columns = np.empty((combine.terms, len(part)), compute)
+            columns[0] = inverse
+            np.negative(offset, columns[1])
+            columns[2:] = 1
+            combine(columns, [part], out)
+        else:
+            pairs = np.ones((2, 2, len(part)), compute)
+            pairs[0, 0] = inverse
+            np.negative(offset, pairs[1, 0])
+            t = scratch("product", part.shape, compute)
+            np.matmul(pairs[0].T, scale, t)
+            np.multiply(part, t, out)
+            np.matmul(pairs[1].T, shift, t)
+            np.add(out, t, out)
+        if compute != y.dtype:
+            by_row[s] = out
+
+    for_rows(len(x), rows, block)
+    return y, kept
+
+
+def layer_norm_gradients(
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    kept: Array,
+    needs: Sequence[bool],
+    *,
+    count: int,
+    eps: float,
+) -> tuple[Array | None, Array | None, Array | None]:
+    """The gradients for `x`, `weight` and the bias of `layer_norm`, where they are needed.
+
+    `kept` is what `layer_norm` returned beside its value; `eps` is in it.
+    """
+    shape, normal = x.shape, x.shape[x.ndim - count :]
+    width = prod(normal)
+    x, g = x.reshape(-1, width), g.reshape(-1, width)
+    compute = compute_dtype(x.dtype)
+    needs_x, needs_weight, needs_bias = needs
+    grad_x = np.empty(shape, x.dtype) if needs_x else None
+    by_row = None if grad_x is None else grad_x.reshape(x.shape)
+    rows = block_rows(len(x), width)
+    # every block's sums, which are added up in their order
+    parts = max(1, -(-len(x) // rows))
+    grad_weight = np.empty((parts, width), compute) if needs_weight else None
+    grad_bias = np.empty((parts, width), compute) if needs_bias else None
+    averager = _averager(width, compute)
+    ones = _pair(1, 0, width, compute)
+    scale = ones
+    if weight is not None:
+        scale = _pair(weight.reshape(width), 0, width, compute)
+        averager *= scale[0]
+    scaled = weight is not None or needs_weight
+    combine = None
+    if needs_x and _pays(x, rows, compute):
+        factor = None if weight is None else scale[0]
+        combine = Combination([factor, None], ones[:1], rows, width, compute)
+    means, inverses = kept
+
+    def block(i: int, s: slice) -> None:
+        gs = g[s].astype(compute, copy=False)
+        part = x[s].astype(compute, copy=False)
+        mean, inverse = means[s], inverses[s]
+        offset = mean * inverse
+        if not np.logical_and.reduce(np.abs(offset) <= 1):  # digits would cancel
+            part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
+            mean = offset = np.zeros_like(mean)
+        # Sums over the rows and products of columns with rows, two at a time: BLAS is slow at less.
+        pairs = np.zeros((4, 2, len(gs)), compute)
+        pairs[1, 0] = inverse
+        # first of all, since BLAS is slow too where it has to fetch `gs` from memory
+        t = scratch("product", gs.shape, compute)
+        if scaled:
+            np.multiply(gs, part, t)
+        if needs_weight or needs_bias:
+            pairs[0, 0] = 1
+            pairs[0, 1] = offset
+            sums = pairs[0] @ gs
+            if grad_bias is not None:
+                grad_bias[i] = sums[0]
+            if grad_weight is not None:
+                np.subtract((pairs[1] @ t)[0], sums[1], grad_weight[i])
+        if by_row is None:
+            return
+        # With h = g * weight and d = x - mean, the gradient for x is
+        # (h - average(h) - d * inverse^2 * average(h * d)) * inverse: a multiple of h, less one of
+        # x, and a number for each row.
+        average = np.vecdot(gs, averager)
+        along = np.vecdot(t, averager) if scaled else np.vecdot(gs, part) * averager[:1]
+        along -= mean * average
+        along *= inverse
+        along *= inverse
+        along *= inverse
+        np.negative(along, pairs[2, 0])
+        np.subtract(mean * along, inverse * average, pairs[3, 0])
+        if combine is not None:
+            out = by_row[s] if compute == x.dtype else scratch("block", gs.shape, compute)
+            combine(pairs[1:, 0], [gs, part], out)
+            if compute != x.dtype:
+                by_row[s] = out
+        else:
+            out = scratch("block", gs.shape, compute)
+            np.matmul(pairs[1].T, scale, out)
+            np.multiply(out, gs, out)
+            np.matmul(pairs[2].T, ones, t)
+            np.multiply(t, part, t)
+            np.add(out, t, out)
+            np.matmul(pairs[3].T, ones, t)
+            np.add(out, t, by_row[s], casting="same_kind")
+
+    for_rows(len(x), rows, block)
+    return grad_x, _total(grad_weight, normal), _total(grad_bias, normal)
+
+
+def _pays(x: Array, rows: int, dtype: np.dtype[Any]) -> bool:
+    """Whether a `Combination` does: its summands are one more pass, too slow in float64."""
+    return len(x) > rows and dtype.itemsize == 4 and NARROWEST <= x.shape[1] <= WIDEST
+
+
+def _pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:
+    """Two rows [2, width]: a product of columns and rows is slow for one of each."""
+    rows = np.empty((2, width), dtype)
+    rows[0] = first
+    rows[1] = second
+    return rows
+
+
+def _averager(width: int, dtype: np.dtype[Any]) -> Array:
+    return np.full(width, 1 / max(1, width), dtype)
+
+
+def _total(parts: Array | None, shape: tuple[int, ...]) -> Array | None:
+    """The sum of [parts, width] in `shape`, in an array of its own: a gradient that is a view is
+    copied when it is handed to a leaf."""
+    if parts is None or len(shape) == 1:
+        return None if parts is None else np.add.reduce(parts, 0)
+    total = np.empty(shape, parts.dtype)
+    np.add.reduce(parts, 0, None, total.reshape(-1))
+    return total

@@ -1,0 +1,72 @@
+"""NumPy's own GELU against the formula in float64, over many blocks."""
+
+import math
+
+import numpy as np
+import pytest
+
+import autograd_gpu as ag
+from autograd_gpu.backends import numpy_activations
+
+EXTREMES = [0.0, -0.0, 6.0, -6.0, 25.5, -25.5, 1e15, -1e15, np.inf, -np.inf]
+
+
+@pytest.fixture
+def many_blocks(monkeypatch):
+    monkeypatch.setattr(numpy_activations, "BLOCK", 64)
+
+
+def numbers(dtype, seed=0):
+    return 3 * np.random.default_rng(seed).standard_normal((15, 27)).astype(dtype)
+
+
+def by_formula(x):
+    """GELU and its derivative in float64."""
+    x = np.clip(x.astype("f8"), -1e3, 1e3)
+    c, k = math.sqrt(2 / math.pi), 0.044715 * math.sqrt(2 / math.pi)
+    t = np.tanh(c * x + k * x**3)
+    return 0.5 * x * (1 + t), 0.5 * (1 + t) + 0.5 * x * (1 - t * t) * (c + 3 * k * x * x)
+
+
+@pytest.mark.parametrize(("dtype", "error"), [("f4", 3e-6), ("f8", 1e-14)])
+@pytest.mark.parametrize("turned", [False, True])
+def test_values_and_gradients(many_blocks, dtype, error, turned):
+    x, g = numbers(dtype), numbers(dtype, seed=1)
+    if turned:
+        x, g = x.T, g.T
+    value, slope = by_formula(x)
+    y = numpy_activations.gelu_tanh_value(x)
+    grad = numpy_activations.gelu_tanh_gradient(g, x)
+    assert y.dtype == grad.dtype == x.dtype
+    assert y.base is None
+    np.testing.assert_allclose(y, value, atol=error)
+    np.testing.assert_allclose(grad, g * slope, atol=5 * error)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_extremes(many_blocks, dtype):
+    x = np.array(EXTREMES * 10, dtype)
+    grad = numpy_activations.gelu_tanh_gradient(np.ones_like(x), x)
+    np.testing.assert_allclose(grad, by_formula(x)[1], atol=1e-7)
+    x[3] = np.nan
+    is_nan = np.isnan(numpy_activations.gelu_tanh_gradient(np.ones_like(x), x))
+    assert is_nan[3]
+    assert is_nan.sum() == 1
+
+
+def test_others_take_the_general_form(many_blocks):
+    few, half = numbers("f4")[0], numbers("f2")
+    assert numpy_activations.gelu_tanh_value(few) is NotImplemented
+    assert numpy_activations.gelu_tanh_gradient(half, half) is NotImplemented
+    x = ag.Variable(half, requires_grad=True)
+    ag.gelu(x, "tanh").backward(np.ones_like(half))
+    np.testing.assert_allclose(x.grad, by_formula(half)[1], atol=5e-3)
+
+
+def test_the_second_derivative(many_blocks):
+    x = ag.Variable(numbers("f8"), requires_grad=True)
+    (first,) = ag.gradients(ag.sum(ag.gelu(x, "tanh")), [x], create_graph=True)
+    second = ag.gradients(ag.sum(first), x)
+    near = 1e-5
+    difference = by_formula(x.value + near)[1] - by_formula(x.value - near)[1]
+    np.testing.assert_allclose(second.value, difference / (2 * near), atol=1e-8)

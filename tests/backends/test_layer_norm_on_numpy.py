@@ -1,0 +1,100 @@
+"""Layer norm over many blocks of wide rows, which NumPy has a form of its own for."""
+
+import numpy as np
+import pytest
+
+from autograd_gpu.backends import numpy_layer_norm, numpy_rows
+
+EPS = 1e-5
+DTYPES = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-6, "float64": 1e-14}
+
+
+@pytest.fixture
+def many_blocks(monkeypatch):
+    """More than one block for a test's rows, and the last one not full."""
+    monkeypatch.setattr(numpy_rows, "BLOCK", 4096)
+
+
+def numbers(dtype, *shape, seed=0):
+    if dtype == "bfloat16":
+        dtype = pytest.importorskip("ml_dtypes").bfloat16
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def by_formula(x, g, weight, bias):
+    """The value and the gradients for x, weight and bias, in float64."""
+    x, g, weight, bias = (v.astype("f8") for v in (x, g, weight, bias))
+    d = x - x.mean(1, keepdims=True)
+    inverse = 1 / np.sqrt((d * d).mean(1, keepdims=True) + EPS)
+    h, normal = g * weight, d * inverse
+    along = (h * normal).mean(1, keepdims=True)
+    grad = (h - h.mean(1, keepdims=True) - normal * along) * inverse
+    return normal * weight + bias, grad, (g * normal).sum(0), g.sum(0)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [383, 384, 1000, 3001])
+@pytest.mark.parametrize("affine", ["", "weight", "weight and bias"])
+def test_values_and_gradients(many_blocks, width, affine, dtype):
+    x, g = numbers(dtype, 25, width), numbers(dtype, 25, width, seed=1)
+    weight, bias = numbers(dtype, width, seed=2), numbers(dtype, width, seed=3)
+    x[3] += 2  # a block that has to be centred
+    given = [weight if "weight" in affine else None, bias if "bias" in affine else None]
+    needs = (True, *[v is not None for v in given])
+    y, kept = numpy_layer_norm.layer_norm(x, *given, count=1, eps=EPS)
+    grads = numpy_layer_norm.layer_norm_gradients(g, x, given[0], kept, needs, count=1, eps=EPS)
+    assert y.dtype == grads[0].dtype == x.dtype
+    want = by_formula(
+        x, g, *[np.zeros_like(v) + i if w is None else w
+                for i, v, w in ((1, weight, given[0]), (0, bias, given[1]))]
+    )  # fmt: skip
+    for got, expected in zip((y, *grads), want, strict=True):
+        if got is not None:
+            scale = np.abs(expected).max()
+            error = np.abs(got.astype("f8") - expected).max()
+            assert error < DTYPES[dtype] * scale, (error, scale)
+    assert [v is not None for v in grads] == list(needs)
+
+
+@pytest.mark.parametrize(
+    "needs", [(True, False, False), (False, True, False), (False, False, True)]
+)
+def test_gradients_of_one_operand(many_blocks, needs):
+    x, g = numbers("float32", 25, 512), numbers("float32", 25, 512, seed=1)
+    weight = numbers("float32", 512, seed=2)
+    _, kept = numpy_layer_norm.layer_norm(x, weight, weight, count=1, eps=EPS)
+    every = numpy_layer_norm.layer_norm_gradients(
+        g, x, weight, kept, (True, True, True), count=1, eps=EPS
+    )
+    some = numpy_layer_norm.layer_norm_gradients(g, x, weight, kept, needs, count=1, eps=EPS)
+    for a, b, needed in zip(some, every, needs, strict=True):
+        assert (a is not None) == needed
+        if needed:
+            np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("mean", [1e2, 1e4, -1e4])
+def test_rows_with_a_large_mean(many_blocks, mean):
+    """A float32 number of about 1e4 is itself only known to 5e-4."""
+    x, g = numbers("float32", 25, 512) + np.float32(mean), numbers("float32", 25, 512, seed=1)
+    weight, bias = numbers("float32", 512, seed=2), numbers("float32", 512, seed=3)
+    y, kept = numpy_layer_norm.layer_norm(x, weight, bias, count=1, eps=EPS)
+    grads = numpy_layer_norm.layer_norm_gradients(
+        g, x, weight, kept, (True, True, True), count=1, eps=EPS
+    )
+    for got, expected in zip((y, *grads), by_formula(x, g, weight, bias), strict=True):
+        error = np.abs(got - expected).max() / np.abs(expected).max()
+        assert error < 1e-7 * abs(mean), error
+
+
+def test_results_are_no_views():
+    """A view would be copied when it is handed to a leaf."""
+    x, g = numbers("float32", 2, 3, 4), numbers("float32", 2, 3, 4, seed=1)
+    weight = numbers("float32", 3, 4)
+    y, kept = numpy_layer_norm.layer_norm(x, weight, weight, count=2, eps=EPS)
+    grads = numpy_layer_norm.layer_norm_gradients(
+        g, x, weight, kept, (True, True, True), count=2, eps=EPS
+    )
+    for result, like in zip((y, *grads), (x, x, weight, weight), strict=True):
+        assert result.shape == like.shape
+        assert result.base is None
