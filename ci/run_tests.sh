@@ -22,6 +22,7 @@ pytest=("$bin/python" -m pytest -n 2 --dist worksteal)
 "$bin/ruff" format --check
 "$bin/mypy"
 "$bin/lint-imports"
+"$bin/python" -c 'from autograd_gpu.core import core; print("compiled core:", core or "not built")'
 "${pytest[@]}" "$@"
 # Graph and engine once more without their compiled forms.
 [ $# -gt 0 ] || AUTOGRAD_GPU_PURE_PYTHON=1 "${pytest[@]}" tests/{engine,function,transforms,standard} \

@@ -223,6 +223,13 @@ def test_an_op_looks_like_the_function_that_it_is():
 
 
 @needs_core
+def test_what_counts_as_true_retains_the_graph():
+    y = leaf(3).sum()
+    y.backward(retain_graph=1)
+    y.backward()
+
+
+@needs_core
 def test_misuse_of_the_module_raises():
     with pytest.raises(TypeError, match="takes keywords"):
         core.configure()

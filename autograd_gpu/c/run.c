@@ -361,12 +361,14 @@ run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count)
         .counts = args[3],
         .masked = args[4],
         .captured = args[5],
-        .retain = args[6] == Py_True,
-        .create_graph = args[7] == Py_True,
+        .retain = PyObject_IsTrue(args[6]),
+        .create_graph = PyObject_IsTrue(args[7]),
         .leaves = args[8],
         .finished = args[9],
         .kept = args[10],
     };
+    if (run.retain < 0 || run.create_graph < 0)
+        return NULL;
     while (PyList_GET_SIZE(run.ready)) {
         PyObject *node = pop(run.ready), *g, *edges = NULL;
         int failed = 1;

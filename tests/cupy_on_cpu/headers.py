@@ -8,7 +8,7 @@ import functools
 # CuPy's special functions need more than NVRTC's 256 MiB; no more memory is taken than is used.
 _HEAP = 512 << 20
 # Precompiled headers that do not fit, were not made, or belong to other options: nobody's concern.
-_QUIET = ("-pch-messages=false", "-diag-suppress=630,639,20283")
+_QUIET = ("-pch-messages=false", "-diag-suppress=629,630,639,20283")
 
 
 @functools.cache
