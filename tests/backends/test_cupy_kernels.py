@@ -81,9 +81,9 @@ MADE = {
     "cupy_debug": lambda module, dtype: (),
     "cupy_fuse": lambda module, dtype: fused() if dtype == F4 else (),
     "cupy_gemm_batched": lambda module, dtype: (),
-    "cupy_images": lambda module, dtype: [
+    "cupy_image_kernels": lambda module, dtype: [
         module.kernel(name, index)
-        for name in module._KERNELS
+        for name in module.KERNELS
         for index in (("int", "ptrdiff_t") if dtype == F4 else ("int",))
     ],
     "cupy_joining": lambda module, dtype: map(module.kernel, module._WORDS),
