@@ -54,6 +54,13 @@ def steps(dtype):
             yield _kernel(rule, (*(F4,) * len(rule.arrays), dtype), "float")[0]
 
 
+def numbers(module):
+    from autograd_gpu.backends import step_numbers
+
+    kinds = (v for v in vars(step_numbers).values() if isinstance(v, module.Numbers))
+    return map(module._counting, dict.fromkeys(kinds))
+
+
 def batch_norm(module):
     bits = (False, True)
     yield from (module._moment(centred, "float") for centred in bits)
@@ -66,6 +73,8 @@ MADE = {
     "cupy_activations": lambda module, dtype: module.kernels().values(),
     "cupy_batch_norm": lambda module, dtype: batch_norm(module),
     "cupy_constants": lambda module, dtype: [module.kernel()],
+    "cupy_counters": lambda module, dtype: [cp.RawKernel(module._SOURCE, "autograd_gpu_count")],
+    "cupy_cudnn_masks": lambda module, dtype: (),
     "cupy_debug": lambda module, dtype: (),
     "cupy_fuse": lambda module, dtype: fused() if dtype == F4 else (),
     "cupy_gemm_batched": lambda module, dtype: (),
@@ -80,6 +89,7 @@ MADE = {
     "cupy_philox": lambda module, dtype: (),
     "cupy_rows": lambda module, dtype: module._kernels(F4).values(),
     "cupy_scatter": lambda module, dtype: (),
+    "cupy_step_numbers": lambda module, dtype: numbers(module),
     "cupy_steps": lambda module, dtype: steps(dtype),
 }
 KINDS = (cp.ElementwiseKernel, cp.ReductionKernel, cp.RawKernel)
