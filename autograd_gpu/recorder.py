@@ -31,6 +31,10 @@ class DeviceScale(Protocol):
     Numbers are those that a Recorder's `numbers` gives.
     """
 
+    def is_here(self) -> bool:
+        """Whether it is on the current device."""
+        ...
+
     @property
     def scale(self) -> Any:
         """A 0-d float64 array."""
@@ -56,6 +60,10 @@ class DeviceScale(Protocol):
 
 class DeviceCount(Protocol):
     """How often something was so, counted on the device."""
+
+    def is_here(self) -> bool:
+        """Whether it is on the current device."""
+        ...
 
     @property
     def array(self) -> Any:

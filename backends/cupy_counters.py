@@ -12,6 +12,7 @@ from typing import Any
 
 import cupy as cp
 import numpy as np
+from cupy.cuda.device import get_device_id
 
 Array = Any
 
@@ -77,12 +78,29 @@ class Counters:
             return cp.empty(size)
 
 
-class Scale:
-    """See `autograd_gpu.recorder.DeviceScale`."""
+class _OnDevice:
+    """Doubles on the device."""
 
     def __init__(self, state: Array) -> None:
         self._state = state
-        self.scale, self.inverse = state[0], state[2]
+
+    def is_here(self) -> bool:
+        """Whether they are on the current device."""
+        return bool(self._state.data.device_id == get_device_id())
+
+
+class Scale(_OnDevice):
+    """See `autograd_gpu.recorder.DeviceScale`."""
+
+    @property
+    def scale(self) -> Array:
+        """A 0-d view of it."""
+        return self._state[0]
+
+    @property
+    def inverse(self) -> Array:
+        """A 0-d view of 1 / scale."""
+        return self._state[2]
 
     def begin(self, is_new: Any, scale: Any, good: Any) -> None:
         """Take the host's scale and count if `is_new` is not 0."""
@@ -98,12 +116,13 @@ class Scale:
         return scale, int(good)
 
 
-class Count:
+class Count(_OnDevice):
     """See `autograd_gpu.recorder.DeviceCount`."""
 
-    def __init__(self, state: Array) -> None:
-        self._state = state
-        self.array = state[0]
+    @property
+    def array(self) -> Array:
+        """A 0-d view of it."""
+        return self._state[0]
 
     def add(self, is_new: Any, flag: Array | None) -> None:
         """Count from 0 on if `is_new` is not 0, then one more if there is a `flag` that holds."""

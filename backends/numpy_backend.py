@@ -16,6 +16,7 @@ from autograd_gpu.backends import (
     numpy_activations,
     numpy_adaptive_steps,
     numpy_attention,
+    numpy_batch_norm,
     numpy_convolution,
     numpy_ctc,
     numpy_fft,
@@ -25,6 +26,7 @@ from autograd_gpu.backends import (
     numpy_lstm,
     numpy_moment_steps,
     numpy_pooling,
+    numpy_rms_norm,
     numpy_rows,
     numpy_steps,
 )
@@ -101,6 +103,9 @@ def namespace() -> ModuleType:
         assign=operator.setitem,
         attended=numpy_attention.attended,
         attention_gradients=numpy_attention.attention_gradients,
+        batch_norm_gradients=numpy_batch_norm.batch_norm_gradients,
+        channel_statistics=numpy_batch_norm.channel_statistics,
+        channels_normalised=numpy_batch_norm.channels_normalised,
         blockwise=numpy_functions.blockwise,
         broadcast_to=numpy_functions.broadcast_to,
         clip=clip,
@@ -135,6 +140,8 @@ def namespace() -> ModuleType:
         gelu_tanh_value=numpy_activations.gelu_tanh_value,
         layer_norm_gradients=numpy_layer_norm.layer_norm_gradients,
         normalised=numpy_layer_norm.layer_norm,
+        rms_norm_gradients=numpy_rms_norm.rms_norm_gradients,
+        rms_normalised=numpy_rms_norm.rms_normalised,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
@@ -277,7 +284,8 @@ class NumpyBackend:
         found = np.zeros((), bool)
         for g in grads:
             found = found | _not_finite(g)
-            g *= inverse
+            with np.errstate(invalid="ignore"):  # which has been noticed
+                g *= inverse
         return found
 
     sgd_step = staticmethod(numpy_steps.sgd_step)

@@ -31,11 +31,11 @@ def layer_norm(
     x = x.reshape(-1, width)
     compute = compute_dtype(x.dtype)
     rows = block_rows(len(x), width)
-    averager = _averager(width, compute)
-    scale = _pair(1 if weight is None else weight.reshape(width), 0, width, compute)
-    shift = _pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
+    averager = np.full(width, 1 / max(1, width), compute)
+    scale = pair(1 if weight is None else weight.reshape(width), 0, width, compute)
+    shift = pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
     combine = None
-    if _pays(x, rows, compute):
+    if pays(x, rows, compute):
         fixed = shift[:1] if bias is None else shift
         combine = Combination(scale[:1], fixed, rows, width, compute)
     y = np.empty(shape, x.dtype)
@@ -108,15 +108,15 @@ def layer_norm_gradients(
     parts = max(1, -(-len(x) // rows))
     grad_weight = np.empty((parts, width), compute) if needs_weight else None
     grad_bias = np.empty((parts, width), compute) if needs_bias else None
-    averager = _averager(width, compute)
-    ones = _pair(1, 0, width, compute)
+    averager = np.full(width, 1 / max(1, width), compute)
+    ones = pair(1, 0, width, compute)
     scale = ones
     if weight is not None:
-        scale = _pair(weight.reshape(width), 0, width, compute)
+        scale = pair(weight.reshape(width), 0, width, compute)
         averager *= scale[0]
     scaled = weight is not None or needs_weight
     combine = None
-    if needs_x and _pays(x, rows, compute):
+    if needs_x and pays(x, rows, compute):
         factor = None if weight is None else scale[0]
         combine = Combination([factor, None], ones[:1], rows, width, compute)
     means, inverses = kept
@@ -173,15 +173,15 @@ def layer_norm_gradients(
             np.add(out, t, by_row[s], casting="same_kind")
 
     for_rows(len(x), rows, block)
-    return grad_x, _total(grad_weight, normal), _total(grad_bias, normal)
+    return grad_x, total(grad_weight, normal), total(grad_bias, normal)
 
 
-def _pays(x: Array, rows: int, dtype: np.dtype[Any]) -> bool:
+def pays(x: Array, rows: int, dtype: np.dtype[Any]) -> bool:
     """Whether a `Combination` does: its summands are one more pass, too slow in float64."""
     return len(x) > rows and dtype.itemsize == 4 and NARROWEST <= x.shape[1] <= WIDEST
 
 
-def _pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:
+def pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:
     """Two rows [2, width]: a product of columns and rows is slow for one of each."""
     rows = np.empty((2, width), dtype)
     rows[0] = first
@@ -189,11 +189,7 @@ def _pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:
     return rows
 
 
-def _averager(width: int, dtype: np.dtype[Any]) -> Array:
-    return np.full(width, 1 / max(1, width), dtype)
-
-
-def _total(parts: Array | None, shape: tuple[int, ...]) -> Array | None:
+def total(parts: Array | None, shape: tuple[int, ...]) -> Array | None:
     """The sum of [parts, width] in `shape`, in an array of its own: a gradient that is a view is
     copied when it is handed to a leaf."""
     if parts is None or len(shape) == 1:

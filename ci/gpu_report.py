@@ -8,6 +8,7 @@ OUT/KIND-DATE.md and OUT/KIND-DATE.json. KIND is "gpu" or "emulated".
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import platform
 import subprocess
@@ -62,7 +63,8 @@ def versions() -> dict[str, str]:
                 break
             except PackageNotFoundError:
                 continue
-    return found
+    has_core = importlib.util.find_spec("autograd_gpu._core") is not None
+    return {**found, "core": "compiled" if has_core else "in Python"}
 
 
 def markdown(report: dict[str, Any]) -> str:

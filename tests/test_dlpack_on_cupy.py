@@ -188,3 +188,38 @@ def test_the_device_is_the_producers(cp):
         assert v.value.data.ptr == x.data.ptr
         assert contents((v + 1.0).__dlpack__())["device"] == (CUDA, 1)
     backends.count_devices(backend)
+
+
+# --- the libraries themselves, which need a GPU of their own ------------------------------------
+
+
+@pytest.fixture
+def gpu(cp):
+    from cupy_on_cpu import is_started
+
+    if is_started():
+        pytest.skip("PyTorch and JAX cannot read the emulation's memory")
+    return cp
+
+
+def test_memory_is_shared_with_pytorch(gpu):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("PyTorch sees no GPU")
+    tensor = torch.arange(4.0, device="cuda")
+    x = ag.from_dlpack(tensor)
+    assert x.value.data.ptr == tensor.data_ptr()
+    back = torch.from_dlpack(ag.Variable(x.value * 2.0))
+    assert back.is_cuda
+    assert back.tolist() == [0, 2, 4, 6]
+
+
+def test_memory_is_shared_with_jax(gpu):
+    jax = pytest.importorskip("jax")
+    if jax.default_backend() != "gpu":
+        pytest.skip("JAX sees no GPU")
+    array = jax.numpy.arange(4.0)
+    x = ag.from_dlpack(array)
+    assert x.value.data.ptr == array.unsafe_buffer_pointer()
+    back = jax.numpy.from_dlpack(ag.Variable(x.value * 2.0))
+    assert back.tolist() == [0, 2, 4, 6]

@@ -408,13 +408,10 @@ PyObject *
 run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count)
 {
     Run run;
-    int retain, create_graph;
     if (count != 12) {
         PyErr_SetString(PyExc_TypeError, "run_ready takes 12 arguments");
         return NULL;
     }
-    if ((retain = PyObject_IsTrue(args[6])) < 0 || (create_graph = PyObject_IsTrue(args[7])) < 0)
-        return NULL;
     run = (Run){
         .ready = args[0],
         .arrived = args[1],
@@ -422,12 +419,14 @@ run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count)
         .counts = args[3],
         .masked = args[4],
         .captured = args[5],
-        .retain = retain,
-        .create_graph = create_graph,
+        .retain = PyObject_IsTrue(args[6]),
+        .create_graph = PyObject_IsTrue(args[7]),
         .leaves = args[8],
         .finished = args[9],
         .kept = args[10],
     };
+    if (run.retain < 0 || run.create_graph < 0)
+        return NULL;
     while (PyList_GET_SIZE(run.ready)) {
         PyObject *node = pop(run.ready), *g, *edges = NULL;
         int failed = 1;

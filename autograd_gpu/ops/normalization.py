@@ -94,6 +94,35 @@ def batch_norm(
 # RMS norm ----------------------------------------------------------------------------------------
 
 
+@kernel
+def rms_normalised(
+    xp: Namespace, x: Array, weight: Array | None, *, count: int, eps: float
+) -> tuple[Array, Array]:
+    """`x` over the root of the mean of its squares over its last `count` axes, times `weight`, and
+    one over the roots, with 1 for each of these axes."""
+    axes = tuple(range(-count, 0))
+    inverse = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    y = x * inverse
+    return (y if weight is None else y * weight), inverse
+
+
+@kernel
+def rms_norm_gradients(
+    xp: Namespace, g: Any, x: Any, weight: Any, inverse: Any, needs: Sequence[bool], *, count: int
+) -> tuple[Any, Any]:
+    """The gradients of `rms_norm` for `x` and `weight`, where they are needed."""
+    axes = tuple(range(-count, 0))
+    normal = x * inverse
+    grad_x = grad_weight = None
+    if needs[0]:
+        h = g if weight is None else g * weight
+        along = xp.mean(h * normal, axis=axes, keepdims=True)
+        grad_x = (h - normal * along) * inverse
+    if needs[1]:
+        grad_weight = xp.sum(g * normal, axis=tuple(range(g.ndim - count)))
+    return grad_x, grad_weight
+
+
 def _rms_norm(
     xp: Namespace,
     g: Any,
@@ -102,28 +131,17 @@ def _rms_norm(
     aux: Any,
     count: int,
     eps: float,
-) -> list[Any]:
-    x = operands[0]
-    axes = tuple(range(-count, 0))
+) -> tuple[Any, ...]:
+    x, weight = (*operands, None)[:2]
     if aux is None:
-        aux = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
-    normal = x * aux
-    grads: list[Any] = [None] * len(needs)
-    if needs[0]:
-        h = g if len(operands) == 1 else g * operands[1]
-        along = xp.mean(h * normal, axis=axes, keepdims=True)
-        grads[0] = (h - normal * along) * aux
-    if needs[-1] and len(needs) > 1:
-        grads[1] = xp.sum(g * normal, axis=tuple(range(g.ndim - count)))
-    return grads
+        aux = 1 / xp.sqrt(xp.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True) + eps)
+    every = (*needs, False)[:2]
+    return rms_norm_gradients(xp, g, x, weight, aux, every, count=count)[: len(needs)]
 
 
 @primitive(aux=True, cast="widened", operands=_rms_norm)
 def rms_norm(xp: Namespace, *operands: Array, count: int, eps: float) -> tuple[Array, Array]:
     """The first operand over the root of the mean of its squares over its last `count` axes, times
     the second, which has their shape and need not be given."""
-    x = operands[0]
-    axes = tuple(range(-count, 0))
-    inverse = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
-    y = x * inverse
-    return (y if len(operands) == 1 else y * operands[1]), inverse
+    x, weight = (*operands, None)[:2]
+    return rms_normalised(xp, x, weight, count=count, eps=eps)

@@ -67,7 +67,10 @@ def sum_(
     Variable(array([3., 7.], dtype=float32))
     """
     adding = wide(x, dtype)
-    y = x.sum(axis, adding, None, keepdims)
+    if axis is None:
+        y = x.sum(None, adding, None, keepdims)
+    else:
+        y = xp.sum(x, axis=axis, dtype=adding, keepdims=keepdims)
     return y if adding is dtype else y.astype(x.dtype)
 
 

@@ -9,7 +9,6 @@ from typing import Any
 from weakref import ref
 
 from autograd_gpu.backend import Array
-from autograd_gpu.placement import place_of
 from autograd_gpu.recorder import DeviceScale, NotReplayable, Recorder
 
 
@@ -25,8 +24,11 @@ class RecordedScale:
         self._is_known = True
         self._device: DeviceScale | None = None
         self._recording: ref[Recorder] | None = None
-        self._flags: list[Array] = []
-        """What this recording knows of gradients."""
+        self._flags: set[int] = set()
+        """The ids of what this recording knows of gradients, which would hold its memory."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "_recording": None}
 
     def known(self) -> tuple[float, int]:
         """Scale and number, for which the host waits if the device has changed them."""
@@ -54,7 +56,9 @@ class RecordedScale:
         if self._device is None:
             self._device = watcher.counters.scale()
         device, was_known = self._device, self._is_known
-        self._recording, self._flags = ref(watcher), []
+        if not device.is_here():
+            raise NotReplayable("the scale of its GradScaler is on another device")
+        self._recording, self._flags = ref(watcher), set()
 
         def undo() -> None:
             self._is_known = was_known
@@ -69,14 +73,12 @@ class RecordedScale:
         """One flag of those of an optimiser's gradients, which are all on this device."""
         if len(flags) != 1:
             raise NotReplayable("an optimiser has gradients on several devices, or none")
-        if place_of(flags[0]) != place_of(self.device.scale):
-            raise NotReplayable("the scale of its GradScaler is on another device")
-        self._flags.append(flags[0])
+        self._flags.add(id(flags[0]))
         return flags[0]
 
     def check_flags(self, flags: Sequence[Any]) -> None:
         """Refuse flags that are none of this recording's."""
-        if not all(any(flag is own for own in self._flags) for flag in flags):
+        if not all(id(flag) in self._flags for flag in flags):
             raise NotReplayable("its GradScaler has looked at gradients outside of it")
 
     def each_time(self, watcher: Recorder, note: Callable[[], None]) -> None:

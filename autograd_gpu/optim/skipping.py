@@ -24,10 +24,8 @@ class Skips:
         self.is_known = True
 
     def fits(self, params: Sequence[Variable]) -> bool:
-        """Whether it is these parameters that are counted for."""
-        return len(params) == len(self.params) and all(
-            x is own for x, own in zip(params, self.params, strict=True)
-        )
+        """Whether it is these parameters that are counted for, and here."""
+        return [*map(id, params)] == [*map(id, self.params)] and self.count.is_here()
 
     def add(self, watcher: Recorder, flag: Array | None) -> None:
         """Let the device count a step that is left out if there is a `flag` and it holds."""

@@ -1,5 +1,7 @@
 """What is brought to the device without a copy: constants, and the addresses of many arrays."""
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,14 @@ def cp(cupy_backend):
         yield cupy
 
 
+@pytest.fixture
+def counts(cupy_backend):
+    """What is counted within, emulated; on a GPU, where nothing counts, None."""
+    from cupy_on_cpu import counting, is_started
+
+    return counting if is_started() else nullcontext
+
+
 HOSTS = [
     np.float64(2.5),
     np.arange(3, dtype="i8"),
@@ -28,10 +38,10 @@ HOSTS = [
 
 
 @pytest.mark.parametrize("host", HOSTS, ids=lambda x: f"{x.dtype}{list(x.shape)}")
-def test_constants_are_not_copied(cp, cupy_backend, counting, host):
-    with counting() as c:
+def test_constants_are_not_copied(cp, cupy_backend, counts, host):
+    with counts() as c:
         x = cupy_backend.constant(host)
-    assert (c.copies, c.waits) == ([], 0)
+    assert c is None or (c.copies, c.waits) == ([], 0)
     assert (type(x), x.dtype, x.shape, x.base) == (cp.ndarray, host.dtype, host.shape, None)
     np.testing.assert_array_equal(x.get(), host)
 
@@ -44,7 +54,7 @@ def test_large_constants_are(cupy_backend, counting):
     np.testing.assert_array_equal(x.get(), host.astype("f4"))
 
 
-def test_constants_of_captured_steps(cp, counting):
+def test_constants_of_captured_steps(cp):
     x = ag.Variable(cp.arange(3200.0).reshape(1, 1, 80, 40), requires_grad=True)
 
     def step(x):
@@ -81,26 +91,27 @@ JOINS = {
 }
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "bool", "int8"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "complex128", "bool"])
 @pytest.mark.parametrize("name", JOINS)
-def test_many_arrays_are_joined_as_by_numpy(cupy_backend, counting, name, dtype):
+def test_many_arrays_are_joined_as_by_numpy(cupy_backend, counts, name, dtype):
     host = [x.astype(dtype) for x in draws(11, 2, 3, 4)]
     arrays = [cupy_backend.from_host(x) for x in host]
-    with counting() as c:
+    with counts() as c:
         found = JOINS[name](cupy_backend.xp, arrays)
-    assert (c.copies, c.waits) == ([], 0)
-    assert c.kernels.count("autograd_gpu_join") == (name != "concat of nothing")
+    if c is not None:
+        assert (c.copies, c.waits) == ([], 0)
+        assert c.kernels.count("autograd_gpu_join") == (name != "concat of nothing")
     want = JOINS[name](np, host)
     assert (found.dtype, found.shape) == (want.dtype, want.shape)
     np.testing.assert_array_equal(found.get(), want)
 
 
-def test_more_arrays_than_a_launch_takes(cupy_backend, counting):
+def test_more_arrays_than_a_launch_takes(cupy_backend, counts):
     host = [x.astype("f4" if i % 2 else "i2") for i, x in enumerate(draws(500, 3, 2))]
     arrays = [cupy_backend.from_host(x) for x in host]
-    with counting() as c:
+    with counts() as c:
         found = cupy_backend.xp.concat(arrays, axis=1)
-    assert (c.kernels.count("autograd_gpu_join"), c.copies) == (3, [])
+    assert c is None or (c.kernels.count("autograd_gpu_join"), c.copies) == (3, [])
     want = np.concat(host, axis=1)
     assert found.dtype == want.dtype
     np.testing.assert_array_equal(found.get(), want)

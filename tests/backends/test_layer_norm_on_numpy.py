@@ -1,9 +1,10 @@
-"""Layer norm over many blocks of wide rows, which NumPy has a form of its own for."""
+"""Layer norm and RMS norm over many blocks of wide rows, for which NumPy has forms of its own."""
 
 import numpy as np
 import pytest
 
-from autograd_gpu.backends import numpy_layer_norm, numpy_rows
+import autograd_gpu as ag
+from autograd_gpu.backends import numpy_layer_norm, numpy_rms_norm, numpy_rows
 
 EPS = 1e-5
 DTYPES = {"float16": 2e-3, "bfloat16": 1.6e-2, "float32": 2e-6, "float64": 1e-14}
@@ -98,3 +99,39 @@ def test_results_are_no_views():
     for result, like in zip((y, *grads), (x, x, weight, weight), strict=True):
         assert result.shape == like.shape
         assert result.base is None
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("width", [40, 383, 384, 1000, 3001])
+@pytest.mark.parametrize("affine", [False, True])
+def test_rms_norm(many_blocks, monkeypatch, width, affine, dtype):
+    monkeypatch.setattr(numpy_rms_norm, "SMALL", 0)
+    x, g = numbers(dtype, 120, width), numbers(dtype, 120, width, seed=1)
+    weight = numbers(dtype, width, seed=2)
+    given = weight if affine else None
+    y, inverses = numpy_rms_norm.rms_normalised(x, given, count=1, eps=EPS)
+    grads = numpy_rms_norm.rms_norm_gradients(g, x, given, inverses, (True, affine), count=1)
+    assert y.dtype == grads[0].dtype == x.dtype
+    assert inverses.shape == (120, 1)
+    x, g, weight = (v.astype("f8") for v in (x, g, weight if affine else np.ones_like(weight)))
+    inverse = 1 / np.sqrt((x * x).mean(1, keepdims=True) + EPS)
+    normal, h = x * inverse, g * weight
+    grad = (h - normal * (h * normal).mean(1, keepdims=True)) * inverse
+    for got, want in zip((y, *grads), (normal * weight, grad, (g * normal).sum(0)), strict=True):
+        if got is not None:
+            assert got.base is None
+            error = np.abs(got.astype("f8") - want).max() / np.abs(want).max()
+            assert error < DTYPES[dtype], error
+    assert (grads[1] is not None) == affine
+
+
+def test_rms_norm_keeps_what_the_general_form_does(monkeypatch):
+    """Either may be differentiated by the other, as where a second derivative is taken."""
+    monkeypatch.setattr(numpy_rms_norm, "SMALL", 0)
+    x, weight = numbers("float64", 6, 3, 4), numbers("float64", 3, 4, seed=1)
+
+    def loss(x, weight):
+        return ag.sum(ag.sin(ag.nn.functional.rms_norm(x, (3, 4), weight, EPS)))
+
+    assert ag.grad_check(loss, [x, weight], order=2)
+    assert ag.grad_check(lambda x: loss(x, None), [x], order=2)

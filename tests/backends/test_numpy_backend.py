@@ -217,3 +217,40 @@ def test_transforms_compiled(name):
         np.testing.assert_array_equal(compiled(a).value, step(b).value)
         np.testing.assert_array_equal(a.grad, b.grad)
     assert compiled.replays == 2
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("axis", [0, (0,), (0, 1), (0, 1, 2), 1, (1, 0), (), -3, None, np.int64(0)])
+@pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
+@pytest.mark.parametrize("shape", [(40, 30, 5), (300, 4, 1), (2, 3, 4), (0, 2000, 3), (5000, 3, 2)])
+def test_sums(shape, dtype, layout, axis, keepdims):
+    x = LAYOUTS[layout]((100 * np.random.default_rng(0).standard_normal(shape)).astype(dtype))
+    before = x.copy()
+    y, want = xp.sum(x, axis=axis, keepdims=keepdims), x.sum(axis, keepdims=keepdims)
+    wide = x.sum(axis, "complex128" if dtype[0] == "c" else "float64", keepdims=keepdims)
+    scale = np.abs(x).sum(axis, keepdims=keepdims, dtype="float64")
+    np.testing.assert_array_less(
+        np.abs(y - wide), 1e-20 + 20 * np.finfo(np.result_type(want.dtype, "f4")).eps * scale
+    )
+    assert (y.shape, y.dtype) == (want.shape, want.dtype)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_sums_over_rows_pass_on_what_is_not_finite():
+    x = np.zeros((400, 5), "f4")
+    x[7, 1], x[8, 2], x[9:11, 3] = np.inf, np.nan, (np.inf, -np.inf)
+    with np.errstate(invalid="ignore"):
+        y = xp.sum(x, axis=0)
+    np.testing.assert_array_equal(y, [0, np.inf, np.nan, np.nan, 0])
+
+
+def test_sums_over_rows_round_less_than_one_after_the_other():
+    x = np.random.default_rng(0).random((1_000_003, 3), "f4")
+    assert np.abs(xp.sum(x, axis=0) / x.sum(0, "f8") - 1).max() < 1e-6
+
+
+@pytest.mark.parametrize("bad", [3, (0, 0), (0, 3)])
+def test_sums_over_axes_that_are_not_there(bad):
+    with pytest.raises(ValueError, match="axis"):
+        xp.sum(np.ones((40, 30, 5)), axis=bad)

@@ -92,6 +92,8 @@ unary(
     ((2, 3), {"shift": -1, "axis": -1}),
     ((2, 3), {"shift": (1, 5), "axis": (0, 1)}),
     ((0, 3), {"shift": 1, "axis": 0}),
+    ((2, 3), {"shift": -4, "axis": 1}),
+    ((2, 3, 4), {"shift": 4, "axis": 2}),
 )
 unary(
     "tile",
