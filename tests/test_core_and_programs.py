@@ -123,6 +123,23 @@ def test_another_copy_of_the_package_leaves_this_one_alone():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_nothing_is_added_into_a_view_of_what_others_hold():
+    held = np.ones(3, "float32")
+
+    class View(ag.Function):
+        def forward(self, x):
+            return x + 0
+
+        def backward(self, g):
+            return held[:]
+
+    x = leaf(3)
+    y = x * 1
+    (View.apply(y) + View.apply(y)).sum().backward()
+    assert x.grad.tolist() == [2, 2, 2]
+    assert held.tolist() == [1, 1, 1]
+
+
 def test_threads_share_leaves_and_graphs():
     x = leaf(50)
     y = (x * x).sum()
