@@ -13,8 +13,10 @@ from hypothesis import given, settings, strategies as st
 
 import autograd_gpu as ag
 from autograd_gpu import engine
+from autograd_gpu.backend import NAMESPACES
 from autograd_gpu.core import core
 from autograd_gpu.primitive import PRIMITIVES
+from autograd_gpu.slots import watched
 
 needs_core = pytest.mark.skipif(
     core is None, reason="the compiled core is not built, or switched off"
@@ -155,6 +157,31 @@ def test_threads_share_leaves_and_graphs():
     for thread in threads:
         thread.join()
     np.testing.assert_array_equal(x.grad, 600 * 2 * x.value)
+
+
+@needs_core
+def test_a_recording_that_begins_in_another_thread_during_a_call(monkeypatch):
+    began, made = threading.Event(), threading.Event()
+    seen = []
+
+    def record():
+        with watched(object()) as what:
+            seen.append(what)
+            began.set()
+            made.wait(10)
+
+    def slow(x):
+        thread.start()
+        assert began.wait(10)
+        return np.exp(x)
+
+    thread = threading.Thread(target=record)
+    monkeypatch.setattr(NAMESPACES[np.ndarray], "exp", slow)
+    y = ag.exp(leaf(3))
+    made.set()
+    thread.join()
+    assert seen[0].elsewhere == {id(y)}
+    assert y.tolist() == np.exp(np.arange(1, 4, dtype="float32")).tolist()
 
 
 # Random programs --------------------------------------------------------------------------------

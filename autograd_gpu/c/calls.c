@@ -404,8 +404,16 @@ call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     if (any && (node = record(op, edges, raw, values, y, aux)) == NULL)
         goto done;
     result = PyType_GenericAlloc((PyTypeObject *)known.variable, 0);
-    if (result != NULL) {
+    if (result != NULL && PyList_GET_SIZE(known.watching)) {
+        /* Another thread has begun to look at what is made, meanwhile. */
+        if (PyObject_SetAttr(result, names.value, y) < 0) {
+            Py_CLEAR(result);
+            goto done;
+        }
+    }
+    else if (result != NULL)
         *slot(result, at.value) = Py_NewRef(y);
+    if (result != NULL) {
         if (node != NULL)
             *slot(result, at.grad_fn) = Py_NewRef(node);
         else {
