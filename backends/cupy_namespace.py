@@ -58,6 +58,8 @@ def namespace() -> ModuleType:
         cumulative_sum=_through_float32(compat.cumulative_sum),
         elementwise_kernel=elementwise_kernel,
         erf=erf,
+        group_norm_gradients=cupy_rows.group_norm_gradients,
+        groups_normalised=cupy_rows.groups_normalised,
         layer_norm_gradients=cupy_rows.layer_norm_gradients,
         masked=masked,
         matmul=matmul,

@@ -52,8 +52,10 @@ def group_norm(
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and shape_of(operand) != shape[1:2]:
             raise ValueError(f"group_norm: {name} {list(shape_of(operand))} must be [{shape[1]}]")
-    y = ops.layer_norm([ops.reshape(x, (shape[0], num_groups, -1))], 1, eps)
-    return _per_channel(ops.reshape(y, shape), weight, bias)
+    if weight is None and bias is not None:
+        return _per_channel(ops.group_norm([x], num_groups, eps), None, bias)
+    operands = [operand for operand in (x, weight, bias) if operand is not None]
+    return ops.group_norm(operands, num_groups, eps)
 
 
 def rms_norm(

@@ -1,0 +1,155 @@
+"""What batch, group and instance norm share for NumPy, in blocks of rows that stay in the cache.
+
+A row [L] is one channel of one of the images [N, C, ...].  The rows are numbered [N, G, K], and
+statistics, which have 1 there, go over one of these axes: over N for batch norm, `groups` being
+None, G = C and K = 1; over K for group norm.  All sums are dot products of rows, and what remains
+is to scale and to shift each row.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.numpy_rows import block_rows, for_rows
+from autograd_gpu.backends.scratch import scratch
+
+Array = np.ndarray[Any, Any]
+
+
+def statistics(x: Array, groups: int | None) -> tuple[Array, Array]:
+    """Mean and variance, [1, C, 1] or [N, G, 1]."""
+    (shape, axis), rows = _numbered(x, groups), _rows(x)
+    n = x.size // prod(shape) * shape[axis]
+    ones = np.ones(rows.shape[1], x.dtype)
+    sums = np.empty((2, len(rows)), x.dtype)
+
+    def block(i: int, s: slice) -> None:
+        np.vecdot(rows[s], ones, sums[0, s])
+        np.vecdot(rows[s], rows[s], sums[1, s])
+
+    for_rows(len(rows), block_rows(*rows.shape), block)
+    mean, variance = sums.reshape(2, *shape).sum(axis + 1, keepdims=True) / n
+    square = mean * mean
+    variance -= square
+    if (square <= variance).all():
+        return mean, variance
+    centre = _per_row(mean, shape)  # digits have cancelled
+
+    def centred(i: int, s: slice) -> None:
+        part = np.subtract(rows[s], centre[s], scratch("centred", rows[s].shape, x.dtype))
+        np.vecdot(part, part, sums[1, s])
+
+    for_rows(len(rows), block_rows(*rows.shape), centred)
+    return mean, sums[1].reshape(shape).sum(axis, keepdims=True) / n
+
+
+def normalised(
+    x: Array,
+    groups: int | None,
+    mean: Array,
+    inverse: Array,
+    weight: Array | None,
+    bias: Array | None,
+) -> Array:
+    """(x - mean) * inverse * weight + bias, the last two [C]."""
+    (shape, _), rows = _numbered(x, groups), _rows(x)
+    scale = inverse if weight is None else inverse * weight.reshape(shape[1:])
+    shift: Any = 0 if bias is None else bias.reshape(shape[1:])
+    centre = None
+    if _is_near(mean, inverse):
+        shift = shift - mean * scale
+    else:  # digits would cancel
+        centre = _per_row(mean, shape)
+    scale, shift = _per_row(scale, shape), _per_row(shift, shape)
+    y = np.empty(x.shape, x.dtype)
+    out = _rows(y)
+
+    def block(i: int, s: slice) -> None:
+        part = rows[s]
+        if centre is not None:
+            part = np.subtract(part, centre[s], out[s])
+        np.multiply(part, scale[s], out[s])
+        np.add(out[s], shift[s], out[s])
+
+    for_rows(len(rows), block_rows(*rows.shape), block)
+    return y
+
+
+def gradients(
+    g: Array,
+    x: Array,
+    groups: int | None,
+    mean: Array,
+    inverse: Array,
+    weight: Array | None,
+    needs_x: bool,
+) -> tuple[Array | None, Array, Array]:
+    """The gradients for `x`, where it is needed, and for weight and bias, [C]."""
+    (shape, axis), rows, upstream = _numbered(x, groups), _rows(x), _rows(g)
+    ones = np.ones(rows.shape[1], x.dtype)
+    sums = np.empty((2, len(rows)), x.dtype)
+    height = block_rows(*rows.shape)
+    centre = None if _is_near(mean, inverse) else _per_row(mean, shape)
+
+    def centred(s: slice) -> Array:
+        if centre is None:
+            return rows[s]
+        return np.subtract(rows[s], centre[s], scratch("centred", rows[s].shape, x.dtype))
+
+    def block(i: int, s: slice) -> None:
+        np.vecdot(upstream[s], ones, sums[0, s])
+        np.vecdot(upstream[s], centred(s), sums[1, s])
+
+    for_rows(len(rows), height, block)
+    total, along = sums.reshape(2, *shape)
+    offset = mean if centre is None else np.zeros_like(mean)
+    along -= offset * total
+    along *= inverse
+    grad_weight, grad_bias = (v.reshape(x.shape[:2]).sum(0) for v in (along, total))
+    if not needs_x:
+        return None, grad_weight, grad_bias
+    # (h - n * average(h * n) - average(h)) * inverse, with h = g * weight and
+    # n = (x - offset) * inverse: a multiple of g, less one of x, and a number for each row
+    scale = inverse
+    if weight is not None:
+        weight = weight.reshape(shape[1:])
+        scale, along, total = inverse * weight, along * weight, total * weight
+    share = inverse / (x.size // prod(shape) * shape[axis])
+    slope = along.sum(axis, keepdims=True) * share * inverse
+    shift = total.sum(axis, keepdims=True) * share - offset * slope
+    scale, slope, shift = (_per_row(v, shape) for v in (scale, slope, shift))
+    grad = np.empty(x.shape, x.dtype)
+    out = _rows(grad)
+
+    def combined(i: int, s: slice) -> None:
+        t = scratch("product", out[s].shape, x.dtype)
+        np.multiply(centred(s), slope[s], t)
+        np.add(t, shift[s], t)
+        np.multiply(upstream[s], scale[s], out[s])
+        np.subtract(out[s], t, out[s])
+
+    for_rows(len(rows), height, combined)
+    return grad, grad_weight, grad_bias
+
+
+def _numbered(x: Array, groups: int | None) -> tuple[tuple[int, int, int], int]:
+    """N, G and K, and over which of them statistics go."""
+    n, channels = x.shape[:2]
+    return ((n, channels, 1), 0) if groups is None else ((n, groups, channels // groups), 2)
+
+
+def _rows(x: Array) -> Array:
+    return x.reshape(x.shape[0] * x.shape[1], -1)
+
+
+def _per_row(x: Array, shape: tuple[int, ...]) -> Array:
+    """`x`, which goes with [N, G, K], as a column."""
+    return np.broadcast_to(x, shape).reshape(-1, 1)
+
+
+def _is_near(mean: Array, inverse: Array) -> bool:
+    """Whether means are at most as large as deviations, so that few digits cancel."""
+    return bool((np.abs(mean * inverse) <= 1).all())
