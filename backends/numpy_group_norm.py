@@ -16,8 +16,8 @@ from autograd_gpu.backends.numpy_rows import compute_dtype
 
 Array = np.ndarray[Any, Any]
 
-SHORTEST = 32
-"""Elements of a row from which this takes less time than the general form."""
+SHORTEST, SMALL = 4, 8192
+"""Elements of a row from which, and of `x` above which, the general form takes more time."""
 
 
 def groups_normalised(
@@ -26,11 +26,12 @@ def groups_normalised(
     """The value of `group_norm`, and the groups' means and inverse deviations [N, G, 1, 1]."""
     if not _is_known(x):
         return NotImplemented
-    wide = x.astype(compute_dtype(x.dtype), copy=False)
+    dtype = np.result_type(*(v for v in (x, weight, bias) if v is not None))
+    wide = x.astype(compute_dtype(dtype), copy=False)
     mean, variance = statistics(wide, groups)
     inverse = 1 / np.sqrt(variance + eps)
     y = normalised(wide, groups, mean, inverse, weight, bias)
-    return y.astype(x.dtype, copy=False), (mean[..., None], inverse[..., None])
+    return y.astype(dtype, copy=False), (mean[..., None], inverse[..., None])
 
 
 def group_norm_gradients(
@@ -46,9 +47,8 @@ def group_norm_gradients(
     """The gradients of `group_norm` for its operands, where they are needed."""
     if not _is_known(x):
         return NotImplemented
-    compute = compute_dtype(x.dtype)
-    wide, g = x.astype(compute, copy=False), g.astype(compute, copy=False)
     mean, inverse = (v[..., 0] for v in kept)
+    wide, g = (v.astype(mean.dtype, copy=False) for v in (x, g))
     grad, *more = gradients(g, wide, groups, mean, inverse, weight, needs[0])
     return grad if grad is None else grad.astype(x.dtype, copy=False), *more
 
@@ -57,4 +57,4 @@ def _is_known(x: Array) -> bool:
     """Halves always are, which the general form would add up as they are."""
     if x.dtype.itemsize == 2:
         return x.size > 0 and x.dtype.kind not in "iu"
-    return x.dtype.char in "fd" and x.size > 0 and prod(x.shape[2:]) >= SHORTEST
+    return x.dtype.char in "fd" and x.size > SMALL and prod(x.shape[2:]) >= SHORTEST
