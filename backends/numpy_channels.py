@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_combination import Combination
+from autograd_gpu.backends.numpy_layer_norm import pays
 from autograd_gpu.backends.numpy_rows import block_rows, for_rows
 from autograd_gpu.backends.scratch import scratch
 
@@ -39,7 +41,7 @@ def statistics(x: Array, groups: int | None) -> tuple[Array, Array]:
     centre = _per_row(mean, shape)  # digits have cancelled
 
     def centred(i: int, s: slice) -> None:
-        part = np.subtract(rows[s], centre[s], scratch("centred", rows[s].shape, x.dtype))
+        part = np.subtract(rows[s], centre[s, None], scratch("centred", rows[s].shape, x.dtype))
         np.vecdot(part, part, sums[1, s])
 
     for_rows(len(rows), block_rows(*rows.shape), centred)
@@ -63,18 +65,23 @@ def normalised(
         shift = shift - mean * scale
     else:  # digits would cancel
         centre = _per_row(mean, shape)
-    scale, shift = _per_row(scale, shape), _per_row(shift, shape)
+    columns = np.stack([_per_row(v, shape) for v in (scale, shift)], dtype=x.dtype)
+    height = block_rows(*rows.shape)
+    combine = _combination(1, rows, height)
     y = np.empty(x.shape, x.dtype)
     out = _rows(y)
 
     def block(i: int, s: slice) -> None:
         part = rows[s]
         if centre is not None:
-            part = np.subtract(part, centre[s], out[s])
-        np.multiply(part, scale[s], out[s])
-        np.add(out[s], shift[s], out[s])
+            part = np.subtract(part, centre[s, None], out[s])
+        if combine is not None:
+            combine(columns[:, s], [part], out[s])
+            return
+        np.multiply(part, columns[0, s, None], out[s])
+        np.add(out[s], columns[1, s, None], out[s])
 
-    for_rows(len(rows), block_rows(*rows.shape), block)
+    for_rows(len(rows), height, block)
     return y
 
 
@@ -97,7 +104,7 @@ def gradients(
     def centred(s: slice) -> Array:
         if centre is None:
             return rows[s]
-        return np.subtract(rows[s], centre[s], scratch("centred", rows[s].shape, x.dtype))
+        return np.subtract(rows[s], centre[s, None], scratch("centred", rows[s].shape, x.dtype))
 
     def block(i: int, s: slice) -> None:
         np.vecdot(upstream[s], ones, sums[0, s])
@@ -119,17 +126,21 @@ def gradients(
         scale, along, total = inverse * weight, along * weight, total * weight
     share = inverse / (x.size // prod(shape) * shape[axis])
     slope = along.sum(axis, keepdims=True) * share * inverse
-    shift = total.sum(axis, keepdims=True) * share - offset * slope
-    scale, slope, shift = (_per_row(v, shape) for v in (scale, slope, shift))
+    shift = offset * slope - total.sum(axis, keepdims=True) * share
+    columns = np.stack([_per_row(v, shape) for v in (scale, -slope, shift)], dtype=x.dtype)
+    combine = _combination(2, rows, height)
     grad = np.empty(x.shape, x.dtype)
     out = _rows(grad)
 
     def combined(i: int, s: slice) -> None:
+        if combine is not None:
+            combine(columns[:, s], [upstream[s], centred(s)], out[s])
+            return
         t = scratch("product", out[s].shape, x.dtype)
-        np.multiply(centred(s), slope[s], t)
-        np.add(t, shift[s], t)
-        np.multiply(upstream[s], scale[s], out[s])
-        np.subtract(out[s], t, out[s])
+        np.multiply(centred(s), columns[1, s, None], t)
+        np.add(t, columns[2, s, None], t)
+        np.multiply(upstream[s], columns[0, s, None], out[s])
+        np.add(out[s], t, out[s])
 
     for_rows(len(rows), height, combined)
     return grad, grad_weight, grad_bias
@@ -146,8 +157,16 @@ def _rows(x: Array) -> Array:
 
 
 def _per_row(x: Array, shape: tuple[int, ...]) -> Array:
-    """`x`, which goes with [N, G, K], as a column."""
-    return np.broadcast_to(x, shape).reshape(-1, 1)
+    """A number for each row, of `x` that broadcasts to [N, G, K]."""
+    return np.broadcast_to(x, shape).reshape(-1)
+
+
+def _combination(terms: int, rows: Array, height: int) -> Combination | None:
+    """Of so many blocks like those of `rows`, and of a number for each row, where it pays."""
+    if not pays(rows, height, rows.dtype):
+        return None
+    ones = np.ones((1, rows.shape[1]), rows.dtype)
+    return Combination([None] * terms, ones, height, rows.shape[1], rows.dtype)
 
 
 def _is_near(mean: Array, inverse: Array) -> bool:

@@ -75,7 +75,6 @@ MADE = {
         for index in (("int", "ptrdiff_t") if dtype == F4 else ("int",))
     ],
     "cupy_joining": lambda module, dtype: map(module.kernel, module._WORDS),
-    "cupy_layer_norm": lambda module, dtype: (),
     "cupy_live": lambda module, dtype: (),
     "cupy_namespace": lambda module, dtype: (),
     "cupy_philox": lambda module, dtype: (),
