@@ -28,24 +28,25 @@ def statistics(x: Array, groups: int | None) -> tuple[Array, Array]:
     ones = np.ones(rows.shape[1], x.dtype)
     sums = np.empty((2, len(rows)), x.dtype)
 
-    def block(i: int, s: slice) -> None:
-        np.vecdot(rows[s], ones, sums[0, s])
-        np.vecdot(rows[s], rows[s], sums[1, s])
+    def averages(centre: Array | None) -> Any:
+        """Of x less centre, and of its square."""
 
-    for_rows(len(rows), block_rows(*rows.shape), block)
-    mean, variance = sums.reshape(2, *shape).sum(axis + 1, keepdims=True) / n
+        def block(i: int, s: slice) -> None:
+            part = _less(rows, centre, s)
+            np.vecdot(part, ones, sums[0, s])
+            np.vecdot(part, part, sums[1, s])
+
+        for_rows(len(rows), block_rows(*rows.shape), block)
+        return sums.reshape(2, *shape).sum(axis + 1, keepdims=True) / n
+
+    mean, variance = averages(None)
     square = mean * mean
     variance -= square
-    if (square <= variance).all():
-        return mean, variance
-    centre = _per_row(mean, shape)  # digits have cancelled
-
-    def centred(i: int, s: slice) -> None:
-        part = np.subtract(rows[s], centre[s, None], scratch("centred", rows[s].shape, x.dtype))
-        np.vecdot(part, part, sums[1, s])
-
-    for_rows(len(rows), block_rows(*rows.shape), centred)
-    return mean, sums[1].reshape(shape).sum(axis, keepdims=True) / n
+    if not (square <= variance).all():  # digits have cancelled
+        rest, variance = averages(_per_row(mean, shape))
+        mean += rest
+        variance -= rest * rest
+    return mean, variance
 
 
 def normalised(
@@ -72,9 +73,7 @@ def normalised(
     out = _rows(y)
 
     def block(i: int, s: slice) -> None:
-        part = rows[s]
-        if centre is not None:
-            part = np.subtract(part, centre[s, None], out[s])
+        part = _less(rows, centre, s)
         if combine is not None:
             combine(columns[:, s], [part], out[s])
             return
@@ -101,14 +100,9 @@ def gradients(
     height = block_rows(*rows.shape)
     centre = None if _is_near(mean, inverse) else _per_row(mean, shape)
 
-    def centred(s: slice) -> Array:
-        if centre is None:
-            return rows[s]
-        return np.subtract(rows[s], centre[s, None], scratch("centred", rows[s].shape, x.dtype))
-
     def block(i: int, s: slice) -> None:
         np.vecdot(upstream[s], ones, sums[0, s])
-        np.vecdot(upstream[s], centred(s), sums[1, s])
+        np.vecdot(upstream[s], _less(rows, centre, s), sums[1, s])
 
     for_rows(len(rows), height, block)
     total, along = sums.reshape(2, *shape)
@@ -134,10 +128,10 @@ def gradients(
 
     def combined(i: int, s: slice) -> None:
         if combine is not None:
-            combine(columns[:, s], [upstream[s], centred(s)], out[s])
+            combine(columns[:, s], [upstream[s], _less(rows, centre, s)], out[s])
             return
         t = scratch("product", out[s].shape, x.dtype)
-        np.multiply(centred(s), columns[1, s, None], t)
+        np.multiply(_less(rows, centre, s), columns[1, s, None], t)
         np.add(t, columns[2, s, None], t)
         np.multiply(upstream[s], columns[0, s, None], out[s])
         np.add(out[s], t, out[s])
@@ -154,6 +148,13 @@ def _numbered(x: Array, groups: int | None) -> tuple[tuple[int, int, int], int]:
 
 def _rows(x: Array) -> Array:
     return x.reshape(x.shape[0] * x.shape[1], -1)
+
+
+def _less(rows: Array, centre: Array | None, s: slice) -> Array:
+    if centre is None:
+        return rows[s]
+    out = scratch("centred", rows[s].shape, rows.dtype)
+    return np.subtract(rows[s], centre[s, None], out)
 
 
 def _per_row(x: Array, shape: tuple[int, ...]) -> Array:

@@ -101,42 +101,44 @@ class GroupNorm(Row):
         )
 
     def by_hand(self, d: Data) -> Step:
-        n, c, *size = d.x.shape
+        n, c = d.x.shape[:2]
+        k, height = c // d.groups, min(n, 2)
         xs, gs = (v.reshape(n, c, -1) for v in (d.x, d.g))
-        y, grad, t = np.empty_like(xs), np.empty_like(xs), np.empty_like(xs[:2])
-        k, ones = c // d.groups, np.ones_like(xs[0, 0])
-        count = k * ones.size
+        y, grad = np.empty_like(xs), np.empty_like(xs)
         w, b = (v.reshape(d.groups, k) for v in (d.w, d.b))
         mean, inverse = np.empty((2, n, d.groups, 1), d.x.dtype)
+        ones = np.ones_like(xs[0, 0])
+        count = k * ones.size
+        terms = np.ones((3, height, *xs.shape[1:]), d.x.dtype)  # as in layer norm
 
         def grouped(rows: np.ndarray) -> np.ndarray:
             return rows.reshape(-1, d.groups, k)
 
-        def column(v: np.ndarray) -> np.ndarray:
-            return v.reshape(-1, c, 1)
+        def combine(columns: list[np.ndarray], parts: list[np.ndarray], out: np.ndarray) -> None:
+            used = terms[2 - len(parts) :, : len(out)]
+            used[: len(parts)] = parts
+            stacked = np.stack([np.broadcast_to(v, columns[0].shape) for v in columns], axis=-1)
+            stacked = stacked.reshape(-1, c, 1, len(columns))
+            np.matmul(stacked, used.transpose(1, 2, 0, 3), out[:, :, None])
 
         def step() -> list[np.ndarray]:
-            for s in blocks(n, 2):
+            for s in blocks(n, height):
                 x, m, r = xs[s], mean[s], inverse[s]
                 m[...] = grouped(np.vecdot(x, ones)).sum(2, keepdims=True) / count
                 r[...] = grouped(np.vecdot(x, x)).sum(2, keepdims=True) / count
                 r[...] = 1 / np.sqrt(r - m * m + 1e-5)
-                np.multiply(x, column(r * w), out=y[s])
-                y[s] += column(b - m * r * w)
+                combine([r * w, b - m * r * w], [x], y[s])
             grad_w, grad_b = np.zeros_like(w), np.zeros_like(b)
-            for s in blocks(n, 2):
-                x, g, m, r, u = xs[s], gs[s], mean[s], inverse[s], t[: len(xs[s])]
+            for s in blocks(n, height):
+                x, g, m, r = xs[s], gs[s], mean[s], inverse[s]
                 total = grouped(np.vecdot(g, ones))
                 along = (grouped(np.vecdot(g, x)) - m * total) * r
                 grad_b += total.sum(0)
                 grad_w += along.sum(0)
                 slope = (along * w).sum(2, keepdims=True) * r * r / count
-                shift = (total * w).sum(2, keepdims=True) * r / count - m * slope
-                np.multiply(g, column(r * w), out=grad[s])
-                np.multiply(x, column(np.broadcast_to(slope, total.shape)), out=u)
-                u += column(np.broadcast_to(shift, total.shape))
-                grad[s] -= u
-            return [grad.reshape(n, c, *size), grad_w.reshape(c), grad_b.reshape(c)]
+                shift = m * slope - (total * w).sum(2, keepdims=True) * r / count
+                combine([r * w, -slope, shift], [g, x], grad[s])
+            return [grad.reshape(d.x.shape), grad_w.reshape(c), grad_b.reshape(c)]
 
         return step
 
