@@ -17,8 +17,9 @@ from autograd_gpu.backends.cupy_cudnn import Layout
 
 Array = Any
 
-# float16 has it, and no score of half types comes near it.
-_HIDDEN = -30000.0
+# float16 has them, and no score of half types comes near them: what is hidden weighs nothing beside
+# the least of what is seen, float16's least number for instance, which some use as a mask.
+_HIDDEN, _LEAST = -30000.0, -15000.0
 
 _seen = cp.ElementwiseKernel(
     "T bias, bool mask",
@@ -29,7 +30,7 @@ _seen = cp.ElementwiseKernel(
 _added = cp.ElementwiseKernel(
     "T bias, bool seen",
     "T added",
-    f"const float b = float(bias); added = T(seen && !(b < {_HIDDEN}f) ? b : {_HIDDEN}f)",
+    f"const float b = float(bias); added = T(!seen ? {_HIDDEN}f : b < {_LEAST}f ? {_LEAST}f : b)",
     "autograd_gpu_attention_bias",
 )
 _rows = cp.ElementwiseKernel(

@@ -8,7 +8,7 @@ from autograd_gpu.backends import step_numbers
 from autograd_gpu.backends.step_numbers import Numbers
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is one of a kind
 class Rule:
     """A step on one element of each array.
 

@@ -131,7 +131,7 @@ def attended(
                     top[top == -np.inf] = 0
                 np.subtract(e, top, e)
             np.exp(e, e)
-            np.matmul(e, ones[:n], inv[..., 0])
+            np.vecdot(e, ones[:n], inv[..., 0])
             if may_be_empty:
                 inv[inv == 0] = 1
             np.divide(rate, inv, inv)

@@ -287,7 +287,8 @@ class NumpyBackend:
         found = np.zeros((), bool)
         for g in grads:
             found = found | _not_finite(g)
-            g *= inverse
+            with np.errstate(invalid="ignore"):  # which has been noticed
+                g *= inverse
         return found
 
     sgd_step = staticmethod(numpy_steps.sgd_step)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 
+@lru_cache(maxsize=16)
 def momenta(beta: float, decay: float, step: float) -> float:
     """The product of NAdam's momenta up to `step`; below 1e-20, which counts for nothing, it is
     as it is."""
@@ -36,7 +37,7 @@ __device__ double momenta(double beta, double decay, double step) {
 _IN_PYTHON = {"momenta": momenta, "pow": math.pow, "sqrt": math.sqrt, "fmax": max}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # each is one of a kind
 class Numbers:
     """A step's options, which are its first numbers, and formulas for others, one after another."""
 

@@ -9,7 +9,8 @@ def memory(x):
     base = x
     while isinstance(base.base, np.ndarray):
         base = base.base
-    flat = base.reshape(-1, order="A")
+    # a copy keeps the order of axes that it found, which may be neither C's nor Fortran's
+    flat = base.transpose(np.argsort(base.strides)[::-1]).reshape(-1)
     assert np.shares_memory(flat, base) or not base.size
     start = x.__array_interface__["data"][0] - flat.__array_interface__["data"][0]
     return flat, start // x.itemsize

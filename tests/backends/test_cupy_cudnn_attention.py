@@ -119,6 +119,20 @@ def test_masks_and_biases(cupy_backend, cudnn, counting, name, is_causal, dtype)
         assert not y.get()[0 if name == "padding" else (..., 0, slice(None))].astype("f8").any()
 
 
+def test_the_least_bias_is_seen_and_what_is_hidden_is_not(cupy_backend, cudnn, counting):
+    xp, to = cupy_backend.xp, cupy_backend.from_host
+    host = [numbers((2, 3, n, 16), "f2", i) for i, n in enumerate((L, S, S, L))]
+    bias = np.zeros((L, S), "f2")
+    bias[1:] = np.finfo("f2").min
+    mask = np.ones((L, S), bool)
+    mask[:, 0] = False
+    y, _ = attend(xp, *map(to, host[:3]), bias=to(bias), mask=to(mask))
+    assert len(cudnn.built) == 2
+    np.testing.assert_allclose(
+        y.get().astype("f8"), reference(*host, False, bias, mask)[0], atol=1e-2
+    )
+
+
 def test_the_graph_of_a_mask(cupy_backend, cudnn, counting):
     import cupy as cp
 

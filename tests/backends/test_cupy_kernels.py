@@ -49,9 +49,19 @@ def steps(dtype):
     from autograd_gpu.backends.cupy_steps import RULES, _kernel
 
     for rule in dict.fromkeys(RULES.values(), None):
+        # half types change the types alone, and every rule converts what it reads and writes
+        if dtype != F4 and rule.name not in ("sgd", "adam", "amsgrad", "rprop", "lamb", "unscale"):
+            continue
         yield _kernel(rule, (dtype,) * len(rule.arrays), "float")[0]
         if dtype != F4:  # a master in float32, and its copy
             yield _kernel(rule, (*(F4,) * len(rule.arrays), dtype), "float")[0]
+
+
+def counting(module):
+    from autograd_gpu.backends.cupy_steps import RULES
+
+    numbers = dict.fromkeys(rule.numbers for rule in RULES.values())
+    return [module._counting(n) for n in numbers if "step" in n.options]
 
 
 def batch_norm(module):
@@ -66,12 +76,14 @@ MADE = {
     "cupy_activations": lambda module, dtype: module.kernels().values(),
     "cupy_batch_norm": lambda module, dtype: batch_norm(module),
     "cupy_constants": lambda module, dtype: [module.kernel()],
+    "cupy_counters": lambda module, dtype: [module._kernel("count")] if dtype == F4 else (),
+    "cupy_cudnn_masks": lambda module, dtype: (),
     "cupy_debug": lambda module, dtype: (),
     "cupy_fuse": lambda module, dtype: fused() if dtype == F4 else (),
     "cupy_gemm_batched": lambda module, dtype: (),
-    "cupy_images": lambda module, dtype: [
+    "cupy_image_kernels": lambda module, dtype: [
         module.kernel(name, index)
-        for name in module._KERNELS
+        for name in module.KERNELS
         for index in (("int", "ptrdiff_t") if dtype == F4 else ("int",))
     ],
     "cupy_joining": lambda module, dtype: map(module.kernel, module._WORDS),
@@ -80,6 +92,7 @@ MADE = {
     "cupy_philox": lambda module, dtype: (),
     "cupy_rows": lambda module, dtype: module.kernels(F4).values(),
     "cupy_scatter": lambda module, dtype: (),
+    "cupy_step_numbers": lambda module, dtype: counting(module) if dtype == F4 else (),
     "cupy_steps": lambda module, dtype: steps(dtype),
 }
 KINDS = (cp.ElementwiseKernel, cp.ReductionKernel, cp.RawKernel)

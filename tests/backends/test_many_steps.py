@@ -69,6 +69,22 @@ def test_many_are_each_alone(backend, name, dtype):
     assert_same(backend, together, alone)
 
 
+@pytest.mark.parametrize("dtype", ["f4", "c8", "f2"])
+def test_unscaled_gradients_are_looked_at(backend, dtype):
+    for bad in (None, np.inf, -np.inf, np.nan):
+        host = [np.full((5000,), 3, dtype), np.ones((), dtype)]
+        if bad is not None:
+            host[0][4500] = complex(0, bad) if dtype == "c8" else bad
+        grads = [backend.from_host(x) for x in host]
+        found = backend.unscale(grads, 0.5)
+        assert (found.shape, found.dtype) == ((), bool)
+        assert bool(backend.to_host(found)) is (bad is not None)
+        for got, x in zip(grads, host, strict=True):
+            np.testing.assert_array_equal(
+                backend.to_host(got).flat[:4000], x.flat[:4000] * x.dtype.type(0.5)
+            )
+
+
 @pytest.mark.parametrize("name", OPTIONS)
 def test_many_are_one_launch(cupy_backend, counting, name):
     arrays = rows(cupy_backend, name, SHAPES)

@@ -223,7 +223,7 @@ def test_transforms_compiled(name):
 @pytest.mark.parametrize("axis", [0, (0,), (0, 1), (0, 1, 2), 1, (1, 0), (), -3, None, np.int64(0)])
 @pytest.mark.parametrize("layout", ["contiguous", "transposed", "strided"])
 @pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "int32"])
-@pytest.mark.parametrize("shape", [(40, 30, 5), (300, 4, 1), (2, 3, 4), (0, 2000, 3)])
+@pytest.mark.parametrize("shape", [(40, 30, 5), (300, 4, 1), (2, 3, 4), (0, 2000, 3), (5000, 3, 2)])
 def test_sums(shape, dtype, layout, axis, keepdims):
     x = LAYOUTS[layout]((100 * np.random.default_rng(0).standard_normal(shape)).astype(dtype))
     before = x.copy()
@@ -246,8 +246,8 @@ def test_sums_over_rows_pass_on_what_is_not_finite():
 
 
 def test_sums_over_rows_round_less_than_one_after_the_other():
-    x = np.random.default_rng(0).random((50_000, 3), "f4")
-    assert np.abs(xp.sum(x, axis=0) / x.sum(0, "f8") - 1).max() < 1e-5
+    x = np.random.default_rng(0).random((1_000_003, 3), "f4")
+    assert np.abs(xp.sum(x, axis=0) / x.sum(0, "f8") - 1).max() < 1e-6
 
 
 @pytest.mark.parametrize("bad", [3, (0, 0), (0, 3)])

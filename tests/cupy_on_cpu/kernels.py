@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from . import memory, toolchain
+from . import headers, memory, toolchain
 from .cubin import function_names, variables
 from .errors import NotEmulated
 
@@ -132,13 +132,15 @@ def compile_kernel(
         text, candidates = _host_text(source, expressions)
         header = _header(source)
         folder = toolchain.precompiled(header, version)
-        flags = (f"-I{folder}", *toolchain.include_flags(), *_host_options(options))
+        includes = (f"-I{folder}", *toolchain.include_flags(), *_host_options(options))
+        flags = (*includes, *toolchain.KERNEL_FLAGS)
         building = toolchain.Compilation(text, _library(key), flags)
         log = io.StringIO()
         try:
             image, mapping = real(
-                source, options, arch, filename, name_expressions, log, cache_in_memory, None, None
-            )
+                headers.gathered(source), (*options, *headers.precompiled()), arch, filename,
+                name_expressions, log, cache_in_memory, None, None,
+            )  # fmt: skip
         except BaseException:
             building.abandon()
             raise

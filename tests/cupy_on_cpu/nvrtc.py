@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from . import headers
 from .cubin import function_names
 
 ARCHITECTURES = ("80", "90", "100")  # Ampere, Hopper, Blackwell
@@ -176,6 +177,7 @@ def _compile(
     # the options that CuPy adds in its compiler.py
     flags = core.assemble_cupy_compiler_options(options)
     flags += ("-ftz=true", f"-arch=sm_{arch}", "--device-as-default-execution-space")
+    flags += headers.precompiled()
     program = compiler._NVRTCProgram(
         source, "kernel.cu", name_expressions=name_expressions or None, method="cubin"
     )

@@ -3,6 +3,10 @@
 // The kernel's own text is not touched.  Threads of a block run one after another; a kernel with
 // barriers runs each thread as a fiber, and emu_wait() hands over to the next one (launcher.cpp).
 #pragma once
+// Without C++17's special functions: whoever includes <cmath> instantiates them all, used or not,
+// which takes longer than a kernel does.
+#include <bits/c++config.h>
+#undef _GLIBCXX_USE_STD_SPEC_FUNCS
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -56,6 +60,7 @@ extern char emu_exchange[1024][16];
 enum emu_barrier { EMU_RUNS = 0, EMU_BLOCK = 1, EMU_WARP = 2 };
 void emu_wait(int barrier);
 void emu_fail(const char* what);
+double emu_bessel_i(double order, double x);
 int emu_launch(void (*invoke)(void**), void** args, const unsigned* dims, size_t shared,
                int one_thread, int fibers);
 }
@@ -283,9 +288,9 @@ static inline double normcdfinv(double y) { return -M_SQRT2 * erfcinv(2. * y); }
 static inline float erfinvf(float y) { return float(erfinv(y)); }
 static inline float erfcinvf(float y) { return float(erfcinv(y)); }
 static inline float normcdfinvf(float y) { return float(normcdfinv(y)); }
-static inline double cyl_bessel_i0(double x) { return std::cyl_bessel_i(0., std::fabs(x)); }
+static inline double cyl_bessel_i0(double x) { return emu_bessel_i(0., std::fabs(x)); }
 static inline double cyl_bessel_i1(double x) {
-  return std::copysign(std::cyl_bessel_i(1., std::fabs(x)), x);
+  return std::copysign(emu_bessel_i(1., std::fabs(x)), x);
 }
 static inline float cyl_bessel_i0f(float x) { return float(cyl_bessel_i0(x)); }
 static inline float cyl_bessel_i1f(float x) { return float(cyl_bessel_i1(x)); }

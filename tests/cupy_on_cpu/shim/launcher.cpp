@@ -4,6 +4,7 @@
 // reaches a barrier hands control back; the scheduler resumes the fibers of a warp or of the block
 // when all that are still alive wait there.
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -173,6 +174,8 @@ void run_block_in_order() {
 extern "C" void emu_fail(const char* what) {
   if (failure.empty()) failure = what;
 }
+
+extern "C" double emu_bessel_i(double order, double x) { return std::cyl_bessel_i(order, x); }
 
 extern "C" void emu_wait(int barrier) {
   if (!fibers_run) {
