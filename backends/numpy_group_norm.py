@@ -23,7 +23,7 @@ SHORTEST, SMALL = 4, 8192
 def groups_normalised(
     x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
 ) -> Any:
-    """The value of `group_norm`, and the groups' means and inverse deviations [N, G, 1, 1]."""
+    """The value of `group_norm`, and the groups' means and variances [N, G, 1, 1]."""
     if not _is_known(x):
         return NotImplemented
     dtype = np.result_type(*(v for v in (x, weight, bias) if v is not None))
@@ -31,7 +31,7 @@ def groups_normalised(
     mean, variance = statistics(wide, groups)
     inverse = 1 / np.sqrt(variance + eps)
     y = normalised(wide, groups, mean, inverse, weight, bias)
-    return y.astype(dtype, copy=False), (mean[..., None], inverse[..., None])
+    return y.astype(dtype, copy=False), (mean[..., None], variance[..., None])
 
 
 def group_norm_gradients(
@@ -47,9 +47,9 @@ def group_norm_gradients(
     """The gradients of `group_norm` for its operands, where they are needed."""
     if not _is_known(x):
         return NotImplemented
-    mean, inverse = (v[..., 0] for v in kept)
+    mean, variance = (v[..., 0] for v in kept)
     wide, g = (v.astype(mean.dtype, copy=False) for v in (x, g))
-    grad, *more = gradients(g, wide, groups, mean, inverse, weight, needs[0])
+    grad, *more = gradients(g, wide, groups, mean, 1 / np.sqrt(variance + eps), weight, needs[0])
     return grad if grad is None else grad.astype(x.dtype, copy=False), *more
 
 

@@ -98,16 +98,16 @@ def batch_norm(
 def groups_normalised(
     xp: Namespace, x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
 ) -> tuple[Array, Any]:
-    """The value of `group_norm`, and what its gradients get as `kept`: here the groups' means and
-    one over their deviations, [N, groups, 1, 1]."""
+    """The value of `group_norm`, and what its gradients get as `kept`: the groups' means and
+    variances, [N, groups, 1, 1]."""
     blocks = _blocks(xp, x, groups)
-    mean, inverse = _block_statistics(xp, blocks, eps)
-    y = (blocks - mean) * inverse
+    mean, variance = _block_statistics(xp, blocks)
+    y = (blocks - mean) * (1 / xp.sqrt(variance + eps))
     if weight is not None:
         y = y * xp.reshape(weight, (groups, -1, 1))
     if bias is not None:
         y = y + xp.reshape(bias, (groups, -1, 1))
-    return xp.reshape(y, x.shape), (mean, inverse)
+    return xp.reshape(y, x.shape), (mean, variance)
 
 
 @kernel
@@ -125,7 +125,8 @@ def group_norm_gradients(
     """The gradients of `group_norm` for its operands, where they are needed."""
     shape = x.shape
     x, g = _blocks(xp, x, groups), _blocks(xp, g, groups)
-    mean, inverse = _block_statistics(xp, x, eps) if kept is None else kept
+    mean, variance = _block_statistics(xp, x) if kept is None else kept
+    inverse = 1 / xp.sqrt(variance + eps)
     normal = (x - mean) * inverse
     grad_x = grad_weight = grad_bias = None
     if needs[0]:
@@ -146,11 +147,10 @@ def _blocks(xp: Namespace, x: Any, groups: int) -> Any:
     return xp.reshape(x, (n, groups, channels // groups, prod(rest)))
 
 
-def _block_statistics(xp: Namespace, x: Any, eps: float) -> tuple[Any, Any]:
+def _block_statistics(xp: Namespace, x: Any) -> tuple[Any, Any]:
     mean = xp.mean(x, axis=(2, 3), keepdims=True)
     centred = x - mean
-    variance = xp.mean(centred * centred, axis=(2, 3), keepdims=True)
-    return mean, 1 / xp.sqrt(variance + eps)
+    return mean, xp.mean(centred * centred, axis=(2, 3), keepdims=True)
 
 
 def _group_norm(
