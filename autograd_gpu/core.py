@@ -27,9 +27,6 @@ core: Any = None
 if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
     try:
         core = import_module("autograd_gpu._core")
-    except ImportError:
-        pass
-    else:
         core.configure(
             AccumulateGrad=AccumulateGrad,
             BACKENDS=BACKENDS,
@@ -48,6 +45,8 @@ if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
             scalar=scalar,
             watching=watching,
         )
+    except ImportError:  # not built, or in use: it serves one copy of the package in a process
+        core = None
 
 # In the order of the enumerations in c/calls.c.
 CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(7)

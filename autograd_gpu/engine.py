@@ -214,9 +214,10 @@ def _count_some_paths(
             if user not in needed:
                 needed.add(user)
                 stack.append(user)
-    counts = {node: len(users[node]) for node in needed}
+    on_path = [node for node in users if node in needed]  # in an order that each run has
+    counts = {node: len(users[node]) for node in on_path}
     masked: dict[Node, Edges] = {}
-    for node in needed:
+    for node in on_path:
         edges = tuple([edge if edge in needed else None for edge in node.edges])
         if any(edges) and node.shape is None:
             raise RuntimeError(_RELEASED.format(name=node.name))

@@ -182,6 +182,7 @@ def _define(
         unknown = [x for x in wanted[operand] if x not in known]
         if unknown:
             raise TypeError(f"op {name!r}: the derivative for {operand!r} names unknown {unknown}")
+    wanted = {x: wanted[x] for x in operands if x in wanted}  # as a node's edges
     kept = [x for names in wanted.values() for x in names if x not in PASSING]
     saved = tuple(dict.fromkeys(kept))
     rules = tangent_rules(

@@ -82,6 +82,17 @@ def test_static_parameters_shapes_and_defaults(fresh):
     assert str(inspect.signature(scaled)) == "(x, /, factor=3.0)"
 
 
+def test_derivatives_in_another_order_than_operands(fresh):
+    @primitive(b=lambda g, a: g * a, a=lambda g, b: g * b)
+    def swapped(xp, a, b):
+        return xp.multiply(a, b) + 0
+
+    a, b = leaf(2.0), leaf(3.0)
+    swapped(a, b).backward()
+    assert (a.grad, b.grad) == (3.0, 2.0)
+    assert ag.gradients(swapped(a, 5.0), a).item() == 5.0
+
+
 def test_optional_operands(fresh):
     @primitive(x=lambda g: g, bias=lambda g: g)
     def shifted(xp, x, bias=None):

@@ -104,32 +104,45 @@ is_numeric(PyObject *array)
     return numeric;
 }
 
+/* The Node that a leaf knows, owned, if that is in use still. */
+static PyObject *
+known_node(PyObject *x)
+{
+    PyObject *weak = *slot(x, at.accumulator), *node = NULL;
+    if (weak != NULL && PyWeakref_Check(weak)) {
+#if PY_VERSION_HEX >= 0x030D0000
+        (void)PyWeakref_GetRef(weak, &node);
+#else
+        node = PyWeakref_GET_OBJECT(weak);
+        node = node != Py_None ? Py_NewRef(node) : NULL;
+#endif
+    }
+    return node;
+}
+
 /* `gradient_edge` of a leaf that requires a gradient: its Node, as long as that is in use and fits
    the value; or else a new one.  Owned. */
 static PyObject *
 leaf_edge(PyObject *x, PyObject *value)
 {
-    PyObject *weak = *slot(x, at.accumulator), *node = NULL, *shape, *dtype, *reference;
-    if (weak == NULL)
+    PyObject *node = NULL, *shape, *dtype, *reference;
+    if (*slot(x, at.accumulator) == NULL)
         return PyObject_CallOneArg(known.gradient_edge, x);
     if ((shape = PyObject_GetAttr(value, names.shape)) == NULL)
         return NULL;
     if ((dtype = PyObject_GetAttr(value, names.dtype)) == NULL)
         goto failed;
-    if (weak != Py_None) {
-        node = PyWeakref_GET_OBJECT(weak);
-        if (node != Py_None) {
-            int same = *slot(node, at.dtype) == dtype;
-            Py_INCREF(node);
-            if (same)
-                same = PyObject_RichCompareBool(*slot(node, at.shape), shape, Py_EQ);
-            Py_DECREF(shape);
-            Py_DECREF(dtype);
-            if (same > 0)
-                return node;
-            Py_DECREF(node);
-            return same < 0 ? NULL : PyObject_CallOneArg(known.gradient_edge, x);
-        }
+    node = known_node(x);
+    if (node != NULL) {
+        int same = *slot(node, at.dtype) == dtype;
+        if (same)
+            same = PyObject_RichCompareBool(*slot(node, at.shape), shape, Py_EQ);
+        Py_DECREF(shape);
+        Py_DECREF(dtype);
+        if (same > 0)
+            return node;
+        Py_DECREF(node);
+        return same < 0 ? NULL : PyObject_CallOneArg(known.gradient_edge, x);
     }
     node = PyType_GenericAlloc((PyTypeObject *)known.leaf_node, 0);
     if (node == NULL)
@@ -144,7 +157,7 @@ leaf_edge(PyObject *x, PyObject *value)
         Py_DECREF(node);
         return NULL;
     }
-    Py_SETREF(*slot(x, at.accumulator), reference);
+    Py_XSETREF(*slot(x, at.accumulator), reference);
     return node;
 failed:
     Py_DECREF(shape);
@@ -172,12 +185,13 @@ unwrap(PyObject *x, int wanted, PyObject **raw, PyObject **edge)
             Py_INCREF(*edge);
             return 1;
         }
-        if (*slot(x, at.requires_grad) == Py_False) {
-            *edge = NULL;
+        *edge = NULL;
+        if (*slot(x, at.requires_grad) == Py_False)
             return 1;
+        if (*slot(x, at.requires_grad) == Py_True) {
+            *edge = leaf_edge(x, *raw);
+            return *edge == NULL ? -1 : 1;
         }
-        *edge = leaf_edge(x, *raw);
-        return *edge == NULL ? -1 : 1;
     }
     else if (is_number(type)) {
         *raw = Py_NewRef(x);
@@ -210,10 +224,12 @@ static int
 is_on(PyObject *variable, PyObject *off)
 {
     PyObject *value;
+    int on;
     if (PyContextVar_Get(variable, NULL, &value) < 0)
         return -1;
+    on = value != off;
     Py_XDECREF(value);
-    return value != off;
+    return on;
 }
 
 static PyObject *
@@ -325,7 +341,7 @@ call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     Py_ssize_t given = PyVectorcall_NARGS(flags);
     PyObject *values[MOST_PARAMETERS], *raw[MOST_PARAMETERS] = {NULL};
     PyObject *edges[MOST_PARAMETERS] = {NULL};
-    PyObject *xp, *y = NULL, *aux = NULL, *node = NULL, *result = NULL;
+    PyObject *xp = NULL, *y = NULL, *aux = NULL, *node = NULL, *result = NULL;
     PyTypeObject *type;
     int i, recorded = 1, any = 0, found, first = -1;
 
@@ -363,6 +379,7 @@ call(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     xp = PyDict_GetItemWithError(known.on_one_device, (PyObject *)type);
     if (xp == NULL)
         goto python;
+    Py_INCREF(xp);
     y = compute(op, xp, raw, values);
     if (y == NULL)
         goto python;
@@ -409,6 +426,7 @@ done:
         Py_XDECREF(raw[i]);
         Py_XDECREF(edges[i]);
     }
+    Py_XDECREF(xp);
     Py_XDECREF(y);
     Py_XDECREF(aux);
     Py_XDECREF(node);
@@ -435,7 +453,8 @@ op_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
         return NULL;
     count = PyTuple_GET_SIZE(saved);
     if (operands + PyTuple_GET_SIZE(statics) > MOST_PARAMETERS || count > MOST_SAVED
-        || !PyType_Check(node_type) || operands < 1) {
+        || PyTuple_GET_SIZE(defaults) != PyTuple_GET_SIZE(statics) || !PyType_Check(node_type)
+        || operands < 1) {
         PyErr_SetString(PyExc_ValueError, "an op of another form than a compiled call has");
         return NULL;
     }
@@ -483,14 +502,12 @@ op_traverse(Op *op, visitproc visit, void *arg)
     return 0;
 }
 
+/* The rest stays: an Op that is called while its garbage is collected still works, and functions
+   and classes break cycles themselves. */
 static int
 op_clear(Op *op)
 {
     Py_CLEAR(op->dict);
-    Py_CLEAR(op->python);
-    Py_CLEAR(op->node_type);
-    Py_CLEAR(op->forward);
-    Py_CLEAR(op->defaults);
     return 0;
 }
 
@@ -500,9 +517,13 @@ op_dealloc(Op *op)
     PyObject_GC_UnTrack(op);
     if (op->weakreflist != NULL)
         PyObject_ClearWeakRefs((PyObject *)op);
-    op_clear(op);
-    Py_CLEAR(op->function);
-    Py_CLEAR(op->statics);
+    Py_XDECREF(op->dict);
+    Py_XDECREF(op->python);
+    Py_XDECREF(op->node_type);
+    Py_XDECREF(op->forward);
+    Py_XDECREF(op->function);
+    Py_XDECREF(op->statics);
+    Py_XDECREF(op->defaults);
     Py_TYPE(op)->tp_free(op);
 }
 

@@ -5,15 +5,22 @@
 
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <string.h>
 #include <structmember.h>
 
-#ifdef Py_GIL_DISABLED
-#error "slots are read without a lock: the Python code serves free-threaded interpreters"
+#if defined(Py_GIL_DISABLED) || defined(PYPY_VERSION)
+#error "slots are read by offset, without a lock: the Python code serves other interpreters"
+#endif
+
+/* No program that exports a variable of the same name, or imports with RTLD_GLOBAL, gets at these. */
+#ifdef __GNUC__
+#pragma GCC visibility push(hidden)
 #endif
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
     PyObject *variable;       /* the class Variable */
+    PyObject *node;           /* the class Node */
     PyObject *leaf_node;      /* the class AccumulateGrad */
     PyObject *namespaces;
     PyObject *on_one_device;
@@ -32,8 +39,8 @@ typedef struct {
 
 /* Names of attributes. */
 typedef struct {
-    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *keep_for, *kind;
-    PyObject *release, *shape, *value;
+    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *edges, *hooks;
+    PyObject *keep_for, *kind, *release, *shape, *value, *variable;
 } Names;
 
 /* Where slots lie in their objects. */
@@ -54,10 +61,29 @@ PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+
 static inline PyObject **
 slot(PyObject *object, Py_ssize_t offset)
 {
     return (PyObject **)((char *)object + offset);
+}
+
+/* What a slot holds, owned; an AttributeError if it was never set, or deleted. */
+static inline PyObject *
+load(PyObject *object, Py_ssize_t offset, PyObject *name)
+{
+    PyObject *value = *slot(object, offset);
+    return value != NULL ? Py_NewRef(value) : PyObject_GetAttr(object, name);
+}
+
+/* Whether an object has the slots of a Node: user code can put others into `edges`. */
+static inline int
+is_node(PyObject *object)
+{
+    return PyObject_TypeCheck(object, (PyTypeObject *)known.node);
 }
 
 #endif

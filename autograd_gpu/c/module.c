@@ -34,11 +34,9 @@ typedef struct {
     PyObject **type;
 } Slot;
 
-static PyObject *node_type;
-
 static const Object OBJECTS[] = {
     {"Variable", &known.variable},
-    {"Node", &node_type},
+    {"Node", &known.node},
     {"AccumulateGrad", &known.leaf_node},
     {"NAMESPACES", &known.namespaces},
     {"ON_ONE_DEVICE", &known.on_one_device},
@@ -63,10 +61,10 @@ static const Slot SLOTS[] = {
     {"_accumulator", &at.accumulator, &known.variable},
     {"_hooks", &at.hooks_of_leaf, &known.variable},
     {"_post_hooks", &at.post_hooks, &known.variable},
-    {"edges", &at.edges, &node_type},
-    {"shape", &at.shape, &node_type},
-    {"dtype", &at.dtype, &node_type},
-    {"hooks", &at.hooks, &node_type},
+    {"edges", &at.edges, &known.node},
+    {"shape", &at.shape, &known.node},
+    {"dtype", &at.dtype, &known.node},
+    {"hooks", &at.hooks, &known.node},
     {"variable", &at.variable, &known.leaf_node},
     {NULL, NULL, NULL},
 };
@@ -78,11 +76,14 @@ static const Object NAMES[] = {
     {"backward_recorded", &names.backward_recorded},
     {"base", &names.base},
     {"dtype", &names.dtype},
+    {"edges", &names.edges},
+    {"hooks", &names.hooks},
     {"keep_for", &names.keep_for},
     {"kind", &names.kind},
     {"release", &names.release},
     {"shape", &names.shape},
     {"value", &names.value},
+    {"variable", &names.variable},
     {NULL, NULL},
 };
 
@@ -96,6 +97,10 @@ configure(PyObject *module, PyObject *args, PyObject *keywords)
         PyErr_SetString(PyExc_TypeError, "configure takes keywords");
         return NULL;
     }
+    if (known.variable != NULL && known.variable != PyDict_GetItemString(keywords, "Variable")) {
+        PyErr_SetString(PyExc_ImportError, "the core serves the first import in a process only");
+        return NULL;
+    }
     for (object = OBJECTS; object->name != NULL; object++) {
         PyObject *value = PyDict_GetItemString(keywords, object->name);
         if (value == NULL) {
@@ -106,7 +111,8 @@ configure(PyObject *module, PyObject *args, PyObject *keywords)
     }
     if (!PyDict_Check(known.namespaces) || !PyDict_Check(known.on_one_device)
         || !PyDict_Check(known.backends) || !PyList_Check(known.watching)
-        || !PyType_Check(known.variable) || !PyType_Check(known.leaf_node)) {
+        || !PyType_Check(known.variable) || !PyType_Check(known.node)
+        || !PyType_Check(known.leaf_node)) {
         PyErr_SetString(PyExc_TypeError, "configure: tables are dictionaries, watching is a list");
         return NULL;
     }

@@ -12,21 +12,20 @@ static int
 count_edge(PyObject *counts, PyObject *node)
 {
     PyObject *count = PyDict_GetItemWithError(counts, node);
-    long before = 0;
-    if (count != NULL)
-        before = PyLong_AsLong(count);
-    else if (PyErr_Occurred())
+    int first = count == NULL;
+    if (first && PyErr_Occurred())
         return -1;
-    count = PyLong_FromLong(before + 1);
+    count = PyLong_FromLong(first ? 1 : PyLong_AsLong(count) + 1);
     if (count == NULL || PyDict_SetItem(counts, node, count) < 0) {
         Py_XDECREF(count);
         return -1;
     }
     Py_DECREF(count);
-    return before == 0;
+    return first;
 }
 
-/* The number of edges into each node beneath `root`; None if one of the nodes is released. */
+/* The number of edges into each node beneath `root`; None for a graph that the Python function has
+   to look at: one with a released node, or whose slots user code has edited. */
 PyObject *
 count_all(PyObject *module, PyObject *root)
 {
@@ -35,31 +34,44 @@ count_all(PyObject *module, PyObject *root)
     if (counts == NULL || stack == NULL || zero == NULL || PyDict_SetItem(counts, root, zero) < 0
         || PyList_Append(stack, root) < 0)
         goto failed;
+    if (!is_node(root))
+        goto python;
     while ((depth = PyList_GET_SIZE(stack))) {
         /* Borrowed: `counts` holds it. */
-        PyObject *node = PyList_GET_ITEM(stack, depth - 1), *edges;
+        PyObject *node = PyList_GET_ITEM(stack, depth - 1), *edges, *edge, *further;
+        int first = 0;
         if (PyList_SetSlice(stack, depth - 1, depth, NULL) < 0)
             goto failed;
-        if (*slot(node, at.shape) == Py_None) {
-            Py_SETREF(counts, Py_NewRef(Py_None));
-            break;
-        }
         edges = *slot(node, at.edges);
-        for (i = 0; i < PyTuple_GET_SIZE(edges); i++) {
-            PyObject *edge = PyTuple_GET_ITEM(edges, i);
-            int first;
+        if (edges == NULL || !PyTuple_Check(edges) || *slot(node, at.shape) == NULL
+            || *slot(node, at.shape) == Py_None)
+            goto python;
+        Py_INCREF(edges);
+        for (i = 0; i < PyTuple_GET_SIZE(edges) && first >= 0; i++) {
+            edge = PyTuple_GET_ITEM(edges, i);
             if (edge == Py_None)
                 continue;
-            if ((first = count_edge(counts, edge)) < 0)
-                goto failed;
-            if (first && PyTuple_GET_SIZE(*slot(edge, at.edges)) /* a leaf leads nowhere */
-                && PyList_Append(stack, edge) < 0)
-                goto failed;
+            if (!is_node(edge)) {
+                Py_DECREF(edges);
+                goto python;
+            }
+            first = count_edge(counts, edge);
+            further = *slot(edge, at.edges);
+            if (first > 0 && further != empty_tuple) /* a leaf leads nowhere */
+                first = PyList_Append(stack, edge);
         }
+        Py_DECREF(edges);
+        if (first < 0)
+            goto failed;
     }
     Py_DECREF(stack);
     Py_DECREF(zero);
     return counts;
+python:
+    Py_DECREF(counts);
+    Py_DECREF(stack);
+    Py_DECREF(zero);
+    Py_RETURN_NONE;
 failed:
     Py_XDECREF(counts);
     Py_XDECREF(stack);
@@ -105,8 +117,9 @@ static int
 finish(Run *run, PyObject *node, PyObject *g)
 {
     PyObject *leaf = *slot(node, at.variable);
-    if (PyDict_GET_SIZE(run->captured) || !is_empty(*slot(leaf, at.hooks_of_leaf))
-        || !is_empty(*slot(leaf, at.post_hooks))) {
+    if (PyDict_GET_SIZE(run->captured) || leaf == NULL
+        || !PyObject_TypeCheck(leaf, (PyTypeObject *)known.variable)
+        || !is_empty(*slot(leaf, at.hooks_of_leaf)) || !is_empty(*slot(leaf, at.post_hooks))) {
         PyObject *left
             = PyObject_CallFunctionObjArgs(known.finish_leaf, node, g, run->captured, NULL);
         Py_DECREF(g);
@@ -121,6 +134,28 @@ finish(Run *run, PyObject *node, PyObject *g)
     return append_both(run->leaves, node, run->finished, g);
 }
 
+/* The sum of a gradient in its slot, borrowed from there, and another one, in the buffer of the
+   first if nothing else holds that. */
+static PyObject *
+sum(PyObject *old, PyObject *grad)
+{
+    PyObject *base, *total;
+    int alone = Py_REFCNT(old) == 1;
+    if (alone && (alone = PyDict_Contains(known.backends, (PyObject *)Py_TYPE(old))) > 0) {
+        if ((base = PyObject_GetAttr(old, names.base)) == NULL)
+            return NULL;
+        alone = base == Py_None;
+        Py_DECREF(base);
+    }
+    if (alone < 0)
+        return NULL;
+    Py_INCREF(old);
+    total = alone ? PyNumber_InPlaceAdd(old, grad)
+                  : PyObject_CallFunctionObjArgs(known.added, old, grad, NULL);
+    Py_DECREF(old);
+    return total;
+}
+
 /* Adds a gradient to those that wait for more, and moves their sum to `ready` if it was the last.
    Takes `grad` over. */
 static int
@@ -128,24 +163,11 @@ deliver(Run *run, PyObject *edge, PyObject *grad)
 {
     PyObject *old = PyDict_GetItemWithError(run->slots, edge), *count;
     long missing;
-    int failed = 0;
-    if (old == NULL && PyErr_Occurred())
+    int failed = 0, waited = old != NULL;
+    if (!waited && PyErr_Occurred())
         goto failed;
-    if (old != NULL && grad != Py_None) {
-        PyObject *total, *base = NULL;
-        int alone = Py_REFCNT(old) == 1; /* nothing else holds this buffer */
-        if (alone && (alone = PyDict_Contains(known.backends, (PyObject *)Py_TYPE(old))) > 0) {
-            if ((base = PyObject_GetAttr(old, names.base)) == NULL)
-                goto failed;
-            alone = base == Py_None;
-            Py_DECREF(base);
-        }
-        if (alone < 0)
-            goto failed;
-        if (alone)
-            total = PyNumber_InPlaceAdd(old, grad);
-        else
-            total = PyObject_CallFunctionObjArgs(known.added, old, grad, NULL);
+    if (waited && grad != Py_None) {
+        PyObject *total = sum(old, grad);
         if (total == NULL)
             goto failed;
         if (total != old)
@@ -165,13 +187,16 @@ deliver(Run *run, PyObject *edge, PyObject *grad)
         count = PyLong_FromLong(missing);
         failed = count == NULL || PyDict_SetItem(run->counts, edge, count) < 0;
         Py_XDECREF(count);
-        if (!failed && old == NULL && grad != Py_None)
+        if (!failed && !waited && grad != Py_None)
             failed = PyDict_SetItem(run->slots, edge, grad) < 0;
         Py_DECREF(grad);
         return failed ? -1 : 0;
     }
-    if (old != NULL) {
-        Py_SETREF(grad, Py_NewRef(PyDict_GetItem(run->slots, edge)));
+    if (waited) {
+        PyObject *all = PyDict_GetItemWithError(run->slots, edge);
+        if (all == NULL)
+            goto failed;
+        Py_SETREF(grad, Py_NewRef(all));
         if (PyDict_DelItem(run->slots, edge) < 0)
             goto failed;
     }
@@ -202,19 +227,24 @@ fits(PyObject *grad, PyTypeObject *type, PyObject *node)
     return same;
 }
 
-/* What hooks are registered under `name`: 1 for some, -1 with an error. */
+/* Whether hooks are registered under `name`; -1 with an error. */
 static int
 has_hooks(PyObject *hooks, PyObject *name)
 {
-    PyObject *list;
+    PyObject *list = PyObject_GetAttr(hooks, name);
     int some;
-    if (hooks == Py_None)
-        return 0;
-    if ((list = PyObject_GetAttr(hooks, name)) == NULL)
+    if (list == NULL)
         return -1;
     some = PyObject_IsTrue(list);
     Py_DECREF(list);
     return some;
+}
+
+static int
+reload(PyObject **hooks, PyObject *node)
+{
+    Py_SETREF(*hooks, load(node, at.hooks, names.hooks));
+    return *hooks == NULL ? -1 : 0;
 }
 
 static int
@@ -233,15 +263,16 @@ let_go(Run *run, PyObject *node)
 static PyObject *
 differentiate(Run *run, PyObject *node, PyObject *edges, PyObject *g)
 {
-    PyObject *call[3], *grads = NULL, *hooks = *slot(node, at.hooks);
+    PyObject *call[3], *grads = NULL, *hooks = load(node, at.hooks, names.hooks);
     int some;
+    if (hooks == NULL)
+        goto done;
     if (hooks != Py_None) {
         PyObject *given = g;
-        Py_INCREF(hooks);
         g = PyObject_CallFunctionObjArgs(known.run_prehooks, node, hooks, given, NULL);
-        Py_DECREF(hooks);
         Py_DECREF(given);
-        if (g == NULL || (some = has_hooks(hooks, names.keep_for)) < 0)
+        /* A hook may have changed them. */
+        if (g == NULL || reload(&hooks, node) < 0 || (some = has_hooks(hooks, names.keep_for)) < 0)
             goto done;
         if (some && !PyDict_GET_SIZE(run->captured)) {
             PyObject *pair = PyTuple_Pack(2, node, g);
@@ -252,6 +283,7 @@ differentiate(Run *run, PyObject *node, PyObject *edges, PyObject *g)
         }
     }
     if ((PyObject *)Py_TYPE(node) == known.leaf_node) {
+        Py_DECREF(hooks);
         finish(run, node, g);
         return NULL;
     }
@@ -270,7 +302,8 @@ differentiate(Run *run, PyObject *node, PyObject *edges, PyObject *g)
     call[2] = edges;
     grads = PyObject_VectorcallMethod(
         run->create_graph ? names.backward_recorded : names.backward, call, 3, NULL);
-    hooks = *slot(node, at.hooks);
+    if (grads != NULL && reload(&hooks, node) < 0)
+        Py_CLEAR(grads);
     if (grads != NULL && hooks != Py_None) {
         if ((some = has_hooks(hooks, names.after)) < 0)
             Py_CLEAR(grads);
@@ -283,6 +316,7 @@ differentiate(Run *run, PyObject *node, PyObject *edges, PyObject *g)
     if (grads != NULL && let_go(run, node) < 0)
         Py_CLEAR(grads);
 done:
+    Py_XDECREF(hooks);
     Py_XDECREF(g);
     return grads;
 }
@@ -292,8 +326,8 @@ static int
 run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
 {
     PyTypeObject *type = Py_TYPE(g);
-    PyObject *grads, *sequence;
-    Py_ssize_t i, count = PyTuple_GET_SIZE(edges), given;
+    PyObject *grads;
+    Py_ssize_t i, count = PyTuple_GET_SIZE(edges);
     if (g == Py_None) { /* the inputs wait for one contribution less all the same */
         Py_DECREF(g);
         if (let_go(run, node) < 0)
@@ -310,16 +344,18 @@ run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
         Py_DECREF(type);
         return PyErr_Occurred() ? -1 : 0;
     }
-    sequence = PySequence_Fast(grads, "gradients are a sequence, one for each input");
-    Py_DECREF(grads);
-    if (sequence == NULL)
+    Py_SETREF(grads, PySequence_Tuple(grads));
+    if (grads == NULL)
         goto failed;
-    given = PySequence_Fast_GET_SIZE(sequence);
-    for (i = 0; i < count && i < given; i++) {
+    for (i = 0; i < count && i < PyTuple_GET_SIZE(grads); i++) {
         PyObject *edge = PyTuple_GET_ITEM(edges, i);
-        PyObject *grad = PySequence_Fast_GET_ITEM(sequence, i);
+        PyObject *grad = PyTuple_GET_ITEM(grads, i);
         if (edge == Py_None)
             continue;
+        if (!is_node(edge)) {
+            PyErr_Format(PyExc_TypeError, "a graph has Nodes, not %R", edge);
+            goto failed;
+        }
         if (grad == Py_None)
             Py_INCREF(grad);
         else {
@@ -334,13 +370,35 @@ run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
         if (deliver(run, edge, grad) < 0)
             goto failed;
     }
-    Py_DECREF(sequence);
+    Py_DECREF(grads);
     Py_DECREF(type);
     return 0;
 failed:
-    Py_XDECREF(sequence);
+    Py_XDECREF(grads);
     Py_DECREF(type);
     return -1;
+}
+
+/* The edges along which a node hands its gradients on, owned, a tuple whatever user code has put
+   there. */
+static PyObject *
+edges_to_run(Run *run, PyObject *node)
+{
+    PyObject *edges;
+    if (!is_node(node)) {
+        PyErr_Format(PyExc_TypeError, "a graph has Nodes, not %R", node);
+        return NULL;
+    }
+    if (PyDict_GET_SIZE(run->masked)) {
+        if ((edges = PyDict_GetItemWithError(run->masked, node)) == NULL && !PyErr_Occurred())
+            PyErr_SetObject(PyExc_KeyError, node);
+        Py_XINCREF(edges);
+    }
+    else
+        edges = load(node, at.edges, names.edges);
+    if (edges != NULL && !PyTuple_Check(edges))
+        Py_SETREF(edges, PySequence_Tuple(edges));
+    return edges;
 }
 
 /* run_ready(ready, arrived, slots, counts, masked, captured, retain, create_graph, leaves, finished,
@@ -376,12 +434,10 @@ run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count)
             return NULL;
         g = pop(run.arrived);
         if (g != NULL) {
-            edges = PyDict_GET_SIZE(run.masked) ? PyDict_GetItemWithError(run.masked, node)
-                                                : *slot(node, at.edges);
+            edges = edges_to_run(&run, node);
             if (edges == NULL)
                 Py_DECREF(g);
             else {
-                Py_INCREF(edges);
                 failed = run_node(&run, node, edges, g) < 0;
                 Py_DECREF(edges);
             }
