@@ -1,13 +1,11 @@
-"""Layer norm and softmax cross-entropy for CuPy: one reduction over rows, one elementwise kernel.
+"""Kernels of norms and of softmax cross-entropy for CuPy, and the latter itself.
 
 Half types are computed in float32.  The signatures are those of `numpy_rows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cache
-from math import prod
 from typing import Any
 
 import cupy as cp
@@ -66,7 +64,7 @@ _NORMAL = "(C(x) - mean) / sqrt(variance + C(eps))"
 
 
 @cache
-def _kernels(dtype: Any) -> dict[str, Any]:
+def kernels(dtype: Any) -> dict[str, Any]:
     """The kernels that compute in `dtype`, float32 or float64."""
     types = f"typedef {'double' if dtype == np.float64 else 'float'} C;"
     name = dtype.name
@@ -157,81 +155,17 @@ _pick = cp.ElementwiseKernel(
 )
 
 
-def _compute_dtype(x: Array) -> Any:
+def compute_dtype(x: Array) -> Any:
     return np.dtype(np.float64 if x.dtype == np.float64 else np.float32)
-
-
-def layer_norm(
-    x: Array, weight: Array | None, bias: Array | None, *, count: int, eps: float
-) -> tuple[Array, Any]:
-    """`x` normalised over its last `count` axes, times `weight`, plus `bias`; and what
-    `layer_norm_gradients` gets as `kept`: the rows' means and variances."""
-    shape, width = x.shape, prod(x.shape[x.ndim - count :])
-    compute = _compute_dtype(x)
-    y = cp.empty(shape, x.dtype)
-    if not x.size:
-        return y, None
-    x = x.reshape(-1, width)
-    kernels = _kernels(compute)
-    mean, variance = (cp.empty((len(x), 1), compute) for _ in range(2))
-    kernels["moments"](x, mean, variance, axis=1, keepdims=True)
-    kernels["normalise"](
-        x, mean, variance, _row(weight, 1, width), _row(bias, 0, width), eps, y.reshape(x.shape)
-    )
-    return y, (mean, variance)
-
-
-def layer_norm_gradients(
-    g: Array,
-    x: Array,
-    weight: Array | None,
-    kept: Any,
-    needs: Sequence[bool],
-    *,
-    count: int,
-    eps: float,
-) -> tuple[Array | None, Array | None, Array | None]:
-    """The gradients for `x`, `weight` and the bias of `layer_norm`, where they are needed."""
-    shape, normal = x.shape, x.shape[x.ndim - count :]
-    width = prod(normal)
-    needs_x, needs_weight, needs_bias = needs
-    grad_x = cp.empty(shape, x.dtype) if needs_x else None
-    compute = _compute_dtype(x)
-    grad_bias, grad_weight = (cp.zeros(normal, compute) for _ in range(2))
-    if x.size:
-        x, g = x.reshape(-1, width), g.reshape(-1, width)
-        mean, variance = kept
-        kernels = _kernels(compute)
-        if grad_x is not None:
-            row = _row(weight, 1, width)
-            plain, along = (cp.empty((len(x), 1), compute) for _ in range(2))
-            kernels["products"](g, x, row, mean, variance, eps, plain, along, axis=1, keepdims=True)
-            kernels["gradient"](
-                g, x, row, mean, variance, plain, along, eps, width, grad_x.reshape(x.shape)
-            )
-        if needs_weight or needs_bias:
-            sums = grad_bias.reshape(-1), grad_weight.reshape(-1)
-            kernels["products"](g, x, _row(None, 1, width), mean, variance, eps, *sums, axis=0)
-    return grad_x, grad_weight if needs_weight else None, grad_bias if needs_bias else None
-
-
-def _row(x: Array | None, missing: float, width: int) -> Any:
-    return _constant(missing, cp.cuda.device.get_device_id()) if x is None else x.reshape(width)
-
-
-@cache
-def _constant(value: float, device: int) -> Array:
-    # a kernel's type parameter is taken from arrays only
-    return cp.full(1, value, np.float32)
 
 
 def softmax_cross_entropy(x: Array, target: Array) -> tuple[Array, Array, Any]:
     """Of each row of `x` [rows, width]: log(sum(exp(x))), the element in column `target`, and what
     `softmax_less_picked` gets as `kept`.  The element is NaN where there is no such column."""
     rows, width = x.shape
-    total = cp.empty((rows, 1), _compute_dtype(x))
+    total = cp.empty((rows, 1), compute_dtype(x))
     if x.size:
-        _kernels(total.dtype)["logsumexp"](x, total, axis=1, keepdims=True)
+        kernels(total.dtype)["logsumexp"](x, total, axis=1, keepdims=True)
     else:
         total[...] = -np.inf
     picked = _pick(x, target, width, cp.empty(rows, x.dtype))
@@ -241,6 +175,6 @@ def softmax_cross_entropy(x: Array, target: Array) -> tuple[Array, Array, Any]:
 def softmax_less_picked(x: Array, kept: Array, scale: Array, target: Array, picked: Array) -> Array:
     """softmax of the rows of `x` times `scale`, less `picked` in each row's column `target`."""
     columns = (v.reshape(-1, 1) for v in (scale, target, picked))
-    return _kernels(kept.dtype)["less_picked"](
+    return kernels(kept.dtype)["less_picked"](
         x, kept, *columns, x.shape[1], cp.empty(x.shape, x.dtype)
     )

@@ -8,8 +8,9 @@ import numpy as np
 
 from programs import Step, ag, torch
 from rows import Data, Row, normal
-from rows_kernels import GELU_CUBE, GELU_SLOPE, gelu, layer_norm
+from rows_kernels import GELU_CUBE, GELU_SLOPE, gelu
 from rows_mlp import uniform
+from rows_norms import layer_norm
 
 
 def norm_forward(x: np.ndarray, w: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -1,4 +1,4 @@
-"""Operations on large arrays: GELU, softmax cross-entropy, layer norm, embedding."""
+"""Operations on large arrays: GELU, softmax cross-entropy, embedding."""
 
 from __future__ import annotations
 
@@ -22,12 +22,6 @@ def blocks(n: int, size: int) -> Iterator[slice]:
 def gelu(xp: Any, x: Any) -> Any:
     """The tanh form in NumPy's spelling."""
     return 0.5 * x * (1 + xp.tanh(GELU_SLOPE * (x + GELU_CUBE * x * x * x)))
-
-
-def layer_norm(xp: Any, x: Any, w: Any, b: Any) -> Any:
-    """Over the last axis, in NumPy's spelling."""
-    x = x - xp.mean(x, axis=-1, keepdims=True)
-    return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w + b
 
 
 class Gelu(Row):
@@ -140,75 +134,6 @@ class CrossEntropy(Row):
         return xp.nnet.softmax_crossentropy(x, d.labels)
 
 
-class LayerNorm(Row):
-    name, family = "layer norm, 8192x512", "large arrays"
-    leaves = ("x", "w", "b")
-
-    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
-        n, k = (8, 5) if small else (8192, 512)
-        return Data(
-            x=normal(rng, dtype, n, k),
-            w=normal(rng, dtype, k),
-            b=normal(rng, dtype, k),
-            g=normal(rng, dtype, n, k),
-        )
-
-    def by_hand(self, d: Data) -> Step:
-        (n, k), size = d.x.shape, min(256, len(d.x))
-        y, grad = np.empty_like(d.x), np.empty_like(d.x)
-        mean, inverse = np.empty((2, n), d.x.dtype)
-        wide = np.repeat(d.w[None], size, axis=0)  # a product of two arrays beats one with a row
-        scratch = np.empty((size, k), d.x.dtype)
-        ones, average, averaged = np.ones(size, d.x.dtype), np.full_like(d.w, 1 / k), d.w / k
-        # What scales and shifts whole rows is a product of a vector and a matrix for each row: BLAS
-        # takes one pass for it where NumPy takes five. Three terms, of which some never change.
-        forth, back = np.ones((2, 3, size, k), d.x.dtype)
-        forth[1], forth[2] = d.w, d.b
-
-        def combine(columns: np.ndarray, terms: np.ndarray, out: np.ndarray) -> None:
-            np.matmul(columns.T[:, None], terms.transpose(1, 0, 2), out[:, None])
-
-        def step() -> list[np.ndarray]:
-            for s in blocks(n, size):
-                x, m, r, columns = d.x[s], mean[s], inverse[s], np.ones((3, len(d.x[s])), d.x.dtype)
-                np.vecdot(x, x, r)
-                np.matmul(x, average, m)  # sums as products: BLAS adds four times as fast
-                r *= average[0]
-                r -= m * m
-                r += 1e-5
-                np.sqrt(r, r)
-                np.divide(1, r, r)
-                columns[0] = r
-                np.multiply(m, -r, columns[1])
-                np.multiply(x, wide[: len(x)], forth[0, : len(x)])
-                combine(columns, forth[:, : len(x)], y[s])
-            grad_w, grad_b = np.zeros_like(d.w), np.zeros_like(d.w)
-            for s in blocks(n, size):
-                x, g, m, r, t = d.x[s], d.g[s], mean[s], inverse[s], scratch[: len(d.x[s])]
-                np.multiply(g, x, t)
-                sums = np.stack([ones[: len(x)], m * r]) @ g
-                grad_b += sums[0]
-                grad_w += r @ t - sums[1]
-                h = g @ averaged
-                along = (m * h - t @ averaged) * r * r * r
-                np.multiply(g, wide[: len(x)], back[0, : len(x)])
-                back[1, : len(x)] = x
-                columns = np.stack([r, along, -m * along - r * h])
-                combine(columns, back[:, : len(x)], grad[s])
-            return [grad, grad_w, grad_b]
-
-        return step
-
-    def ours(self, d: Data, x: Any, w: Any, b: Any) -> Any:
-        return ag.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
-
-    def torch(self, d: Data, x: Any, w: Any, b: Any) -> Any:
-        return torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
-
-    def formula(self, xp: Any, d: Data, x: Any, w: Any, b: Any) -> Any:
-        return layer_norm(xp, x, w, b)
-
-
 class Embedding(Row):
     name, family = "embedding 10000x64, 4096 indices", "large arrays"
     leaves = ("w",)
@@ -248,4 +173,4 @@ class Embedding(Row):
         return w[d.indices]
 
 
-ROWS: list[Row] = [Gelu(), FusedGelu(), CrossEntropy(), LayerNorm(), Embedding()]
+ROWS: list[Row] = [Gelu(), FusedGelu(), CrossEntropy(), Embedding()]

@@ -23,6 +23,7 @@ FAMILIES = (
     "chain",
     "mlp",
     "kernels",
+    "norms",
     "products",
     "lenet",
     "gpt",

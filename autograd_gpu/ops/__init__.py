@@ -256,7 +256,11 @@ from autograd_gpu.ops.nan_reductions import (
     nansum as nansum,
     nanvar as nanvar,
 )
-from autograd_gpu.ops.normalization import batch_norm as batch_norm, rms_norm as rms_norm
+from autograd_gpu.ops.normalization import (
+    batch_norm as batch_norm,
+    group_norm as group_norm,
+    rms_norm as rms_norm,
+)
 from autograd_gpu.ops.padding import pad as pad
 from autograd_gpu.ops.partial_order import (
     argpartition as argpartition,

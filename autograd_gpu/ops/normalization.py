@@ -1,4 +1,4 @@
-"""Batch norm in training and RMS norm, each as one op."""
+"""Batch norm in training, group norm and RMS norm, each as one op."""
 
 from __future__ import annotations
 
@@ -89,6 +89,90 @@ def batch_norm(
     inverse = 1 / xp.sqrt(variance + eps)
     y = channels_normalised(xp, x, mean, inverse, weight, bias)
     return y, (mean, inverse)
+
+
+# Group norm --------------------------------------------------------------------------------------
+
+
+@kernel
+def groups_normalised(
+    xp: Namespace, x: Array, weight: Array | None, bias: Array | None, *, groups: int, eps: float
+) -> tuple[Array, Any]:
+    """The value of `group_norm`, and what its gradients get as `kept`: the groups' means and
+    variances, [N, groups, 1, 1]."""
+    blocks = _blocks(xp, x, groups)
+    mean, variance = _block_statistics(xp, blocks)
+    y = (blocks - mean) * (1 / xp.sqrt(variance + eps))
+    if weight is not None:
+        y = y * xp.reshape(weight, (groups, -1, 1))
+    if bias is not None:
+        y = y + xp.reshape(bias, (groups, -1, 1))
+    return xp.reshape(y, x.shape), (mean, variance)
+
+
+@kernel
+def group_norm_gradients(
+    xp: Namespace,
+    g: Any,
+    x: Any,
+    weight: Any,
+    kept: Any,
+    needs: Sequence[bool],
+    *,
+    groups: int,
+    eps: float,
+) -> tuple[Any, Any, Any]:
+    """The gradients of `group_norm` for its operands, where they are needed."""
+    shape = x.shape
+    x, g = _blocks(xp, x, groups), _blocks(xp, g, groups)
+    mean, variance = _block_statistics(xp, x) if kept is None else kept
+    inverse = 1 / xp.sqrt(variance + eps)
+    normal = (x - mean) * inverse
+    grad_x = grad_weight = grad_bias = None
+    if needs[0]:
+        h = g if weight is None else g * xp.reshape(weight, (groups, -1, 1))
+        along = xp.mean(h * normal, axis=(2, 3), keepdims=True)
+        grad_x = (h - xp.mean(h, axis=(2, 3), keepdims=True) - normal * along) * inverse
+        grad_x = xp.reshape(grad_x, shape)
+    if needs[1]:
+        grad_weight = xp.reshape(xp.sum(g * normal, axis=(0, 3)), (-1,))
+    if needs[2]:
+        grad_bias = xp.reshape(xp.sum(g, axis=(0, 3)), (-1,))
+    return grad_x, grad_weight, grad_bias
+
+
+def _blocks(xp: Namespace, x: Any, groups: int) -> Any:
+    """`x` [N, C, ...] as [N, groups, C / groups, ...]."""
+    n, channels, *rest = x.shape
+    return xp.reshape(x, (n, groups, channels // groups, prod(rest)))
+
+
+def _block_statistics(xp: Namespace, x: Any) -> tuple[Any, Any]:
+    mean = xp.mean(x, axis=(2, 3), keepdims=True)
+    centred = x - mean
+    return mean, xp.mean(centred * centred, axis=(2, 3), keepdims=True)
+
+
+def _group_norm(
+    xp: Namespace,
+    g: Any,
+    operands: Sequence[Any],
+    needs: Sequence[bool],
+    aux: Any,
+    groups: int,
+    eps: float,
+) -> tuple[Any, ...]:
+    x, weight = (*operands, None)[:2]
+    every = (*needs, False, False)[:3]
+    return group_norm_gradients(xp, g, x, weight, aux, every, groups=groups, eps=eps)[: len(needs)]
+
+
+@primitive(aux=True, cast="widened", operands=_group_norm)
+def group_norm(xp: Namespace, *operands: Array, groups: int, eps: float) -> tuple[Array, Any]:
+    """The first operand [N, C, ...] normalised over each of so many groups of its channels, times
+    the second, plus the third, both [C]; the last two need not be given."""
+    x, weight, bias = (*operands, None, None)[:3]
+    return groups_normalised(xp, x, weight, bias, groups=groups, eps=eps)
 
 
 # RMS norm ----------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ def row_kernel(name, *more):
     def run(xp, x):
         from autograd_gpu.backends import cupy_rows
 
-        kernel = cupy_rows._kernels(np.dtype("f4"))[name]
+        kernel = cupy_rows.kernels(np.dtype("f4"))[name]
         return kernel(x, *(xp.asarray(v, dtype="f4") for v in more), axis=1)
 
     return run

@@ -89,7 +89,7 @@ MADE = {
     "cupy_live": lambda module, dtype: (),
     "cupy_namespace": lambda module, dtype: (),
     "cupy_philox": lambda module, dtype: (),
-    "cupy_rows": lambda module, dtype: module._kernels(F4).values(),
+    "cupy_rows": lambda module, dtype: module.kernels(F4).values(),
     "cupy_scatter": lambda module, dtype: (),
     "cupy_step_numbers": lambda module, dtype: counting(module) if dtype == F4 else (),
     "cupy_steps": lambda module, dtype: steps(dtype),

@@ -20,6 +20,7 @@ CASES = {
     "linear": (F.linear, [(2, 4, 3), (5, 3), (5,)]),
     "linear without bias": (F.linear, [(4, 3), (5, 3)]),
     "embedding": (lambda w: F.embedding(LABELS.tolist(), w, padding_idx=1), [(3, 2)]),
+    "group norm": (lambda x, w, b: F.group_norm(x, 2, w, b), [(2, 4, 3), (4,), (4,)]),
     "layer norm": (lambda x, w, b: F.layer_norm(x, (3,), w, b), [(4, 3), (3,), (3,)]),
     "rms norm": (lambda x, w: F.rms_norm(x, (3,), w), [(4, 3), (3,)]),
     "batch norm": (

@@ -34,12 +34,18 @@ def test_layer_norm(axes, given):
     compare(run(F.layer_norm), run(TF.layer_norm), normal(2, 3, 5), *operands)
 
 
-def test_group_norm_and_rms_norm():
+@pytest.mark.parametrize("shape", [(3, 4), (3, 4, 5), (2, 4, 3, 2), (0, 4, 5), (2, 4, 33, 33)])
+@pytest.mark.parametrize("given", ["", "w", "wb"])
+def test_group_norm(shape, given):
     compare(
-        lambda x, w, b: F.group_norm(x, 2, w, b),
-        lambda x, w, b: TF.group_norm(x, 2, w, b),
-        normal(3, 4, 5), normal(4), normal(4),
+        lambda x, *affine: F.group_norm(x, 2, *affine),
+        lambda x, *affine: TF.group_norm(x, 2, *affine),
+        normal(*shape), *(normal(4) for _ in given),
+        order=2 * (0 not in shape),
     )  # fmt: skip
+
+
+def test_rms_norm():
     compare(
         lambda x, w: F.rms_norm(x, (5,), w),
         lambda x, w: TF.rms_norm(x, (5,), w),

@@ -178,6 +178,12 @@ NETWORKS = {
     "max_pool2d, overlapping": (lambda x: F.max_pool2d(x, 3, 2, padding=1), IMAGES),
     "avg_pool2d": (lambda x: F.avg_pool2d(x, 2), IMAGES),
     "linear": (F.linear, draws(2, 5, 3), draws(4, 3), draws(4)),
+    "group_norm": (
+        lambda x, w, b: F.group_norm(x, 2, w, b),
+        draws(3, 4, 5),
+        draws(4),
+        draws(4),
+    ),
     "layer_norm": (lambda x, w, b: F.layer_norm(x, (6,), w, b), draws(4, 6), draws(6), draws(6)),
     "cross_entropy": (lambda x, t: F.cross_entropy(x, t), draws(3, 5), LABELS),
     "embedding": (lambda w, i: F.embedding(i, w), draws(5, 4), LABELS),

@@ -52,8 +52,10 @@ def group_norm(
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and shape_of(operand) != shape[1:2]:
             raise ValueError(f"group_norm: {name} {list(shape_of(operand))} must be [{shape[1]}]")
-    y = ops.layer_norm([ops.reshape(x, (shape[0], num_groups, -1))], 1, eps)
-    return _per_channel(ops.reshape(y, shape), weight, bias)
+    if weight is None and bias is not None:
+        return _per_channel(ops.group_norm([x], num_groups, eps), None, bias)
+    operands = [operand for operand in (x, weight, bias) if operand is not None]
+    return ops.group_norm(operands, num_groups, eps)
 
 
 def rms_norm(
@@ -156,9 +158,12 @@ def instance_norm(
     if running_mean is not None:
         if {shape_of(running_mean), shape_of(running_var)} != {shape[1:2]}:
             raise ValueError(f"instance_norm: running statistics must be [{shape[1]}]")
-        value: Any = raw(ops.asarray(x)).reshape((*shape[:2], -1))
-        _move(running_mean, value.mean(axis=(0, 2)), momentum)
-        _move(running_var, value.var(axis=2).mean(axis=0) * (n / (n - 1)), momentum)
+        rows: Any = raw(ops.asarray(x)).reshape((1, -1, n))
+        mean, variance = (
+            v.reshape(shape[:2]).mean(axis=0) for v in channel_statistics(backend_near(x).xp, rows)
+        )
+        _move(running_mean, mean, momentum)
+        _move(running_var, variance * (n / (n - 1)), momentum)
     return group_norm(x, shape[1], weight, bias, eps)
 
 

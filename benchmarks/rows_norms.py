@@ -1,0 +1,157 @@
+"""Layer norm and group norm on large arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from programs import Step, ag, torch
+from rows import Data, Row, normal
+from rows_kernels import blocks
+
+
+def layer_norm(xp: Any, x: Any, w: Any, b: Any) -> Any:
+    """Over the last axis, in NumPy's spelling."""
+    x = x - xp.mean(x, axis=-1, keepdims=True)
+    return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w + b
+
+
+class LayerNorm(Row):
+    name, family = "layer norm, 8192x512", "large arrays"
+    leaves = ("x", "w", "b")
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        n, k = (8, 5) if small else (8192, 512)
+        return Data(
+            x=normal(rng, dtype, n, k),
+            w=normal(rng, dtype, k),
+            b=normal(rng, dtype, k),
+            g=normal(rng, dtype, n, k),
+        )
+
+    def by_hand(self, d: Data) -> Step:
+        (n, k), size = d.x.shape, min(256, len(d.x))
+        y, grad = np.empty_like(d.x), np.empty_like(d.x)
+        mean, inverse = np.empty((2, n), d.x.dtype)
+        wide = np.repeat(d.w[None], size, axis=0)  # a product of two arrays beats one with a row
+        scratch = np.empty((size, k), d.x.dtype)
+        ones, average, averaged = np.ones(size, d.x.dtype), np.full_like(d.w, 1 / k), d.w / k
+        # What scales and shifts whole rows is a product of a vector and a matrix for each row: BLAS
+        # takes one pass for it where NumPy takes five. Three terms, of which some never change.
+        forth, back = np.ones((2, 3, size, k), d.x.dtype)
+        forth[1], forth[2] = d.w, d.b
+
+        def combine(columns: np.ndarray, terms: np.ndarray, out: np.ndarray) -> None:
+            np.matmul(columns.T[:, None], terms.transpose(1, 0, 2), out[:, None])
+
+        def step() -> list[np.ndarray]:
+            for s in blocks(n, size):
+                x, m, r, columns = d.x[s], mean[s], inverse[s], np.ones((3, len(d.x[s])), d.x.dtype)
+                np.vecdot(x, x, r)
+                np.matmul(x, average, m)  # sums as products: BLAS adds four times as fast
+                r *= average[0]
+                r -= m * m
+                r += 1e-5
+                np.sqrt(r, r)
+                np.divide(1, r, r)
+                columns[0] = r
+                np.multiply(m, -r, columns[1])
+                np.multiply(x, wide[: len(x)], forth[0, : len(x)])
+                combine(columns, forth[:, : len(x)], y[s])
+            grad_w, grad_b = np.zeros_like(d.w), np.zeros_like(d.w)
+            for s in blocks(n, size):
+                x, g, m, r, t = d.x[s], d.g[s], mean[s], inverse[s], scratch[: len(d.x[s])]
+                np.multiply(g, x, t)
+                sums = np.stack([ones[: len(x)], m * r]) @ g
+                grad_b += sums[0]
+                grad_w += r @ t - sums[1]
+                h = g @ averaged
+                along = (m * h - t @ averaged) * r * r * r
+                np.multiply(g, wide[: len(x)], back[0, : len(x)])
+                back[1, : len(x)] = x
+                columns = np.stack([r, along, -m * along - r * h])
+                combine(columns, back[:, : len(x)], grad[s])
+            return [grad, grad_w, grad_b]
+
+        return step
+
+    def ours(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return ag.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
+
+    def torch(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return torch.nn.functional.layer_norm(x, (x.shape[-1],), w, b)
+
+    def formula(self, xp: Any, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return layer_norm(xp, x, w, b)
+
+
+class GroupNorm(Row):
+    name, family = "group norm, 32x64x32x32, 8 groups", "large arrays"
+    leaves = ("x", "w", "b")
+
+    def data(self, rng: np.random.Generator, dtype: type, small: bool) -> Data:
+        shape, groups = ((3, 4, 2, 3), 2) if small else ((32, 64, 32, 32), 8)
+        return Data(
+            x=normal(rng, dtype, *shape),
+            w=normal(rng, dtype, shape[1]),
+            b=normal(rng, dtype, shape[1]),
+            g=normal(rng, dtype, *shape),
+            groups=groups,
+        )
+
+    def by_hand(self, d: Data) -> Step:
+        n, c = d.x.shape[:2]
+        k, height = c // d.groups, min(n, 2)
+        xs, gs = (v.reshape(n, c, -1) for v in (d.x, d.g))
+        y, grad = np.empty_like(xs), np.empty_like(xs)
+        w, b = (v.reshape(d.groups, k) for v in (d.w, d.b))
+        mean, inverse = np.empty((2, n, d.groups, 1), d.x.dtype)
+        ones = np.ones_like(xs[0, 0])
+        count = k * ones.size
+        terms = np.ones((3, height, *xs.shape[1:]), d.x.dtype)  # as in layer norm
+
+        def grouped(rows: np.ndarray) -> np.ndarray:
+            return rows.reshape(-1, d.groups, k)
+
+        def combine(columns: list[np.ndarray], parts: list[np.ndarray], out: np.ndarray) -> None:
+            used = terms[2 - len(parts) :, : len(out)]
+            used[: len(parts)] = parts
+            stacked = np.stack([np.broadcast_to(v, columns[0].shape) for v in columns], axis=-1)
+            stacked = stacked.reshape(-1, c, 1, len(columns))
+            np.matmul(stacked, used.transpose(1, 2, 0, 3), out[:, :, None])
+
+        def step() -> list[np.ndarray]:
+            for s in blocks(n, height):
+                x, m, r = xs[s], mean[s], inverse[s]
+                m[...] = grouped(np.vecdot(x, ones)).sum(2, keepdims=True) / count
+                r[...] = grouped(np.vecdot(x, x)).sum(2, keepdims=True) / count
+                r[...] = 1 / np.sqrt(r - m * m + 1e-5)
+                combine([r * w, b - m * r * w], [x], y[s])
+            grad_w, grad_b = np.zeros_like(w), np.zeros_like(b)
+            for s in blocks(n, height):
+                x, g, m, r = xs[s], gs[s], mean[s], inverse[s]
+                total = grouped(np.vecdot(g, ones))
+                along = (grouped(np.vecdot(g, x)) - m * total) * r
+                grad_b += total.sum(0)
+                grad_w += along.sum(0)
+                slope = (along * w).sum(2, keepdims=True) * r * r / count
+                shift = m * slope - (total * w).sum(2, keepdims=True) * r / count
+                combine([r * w, -slope, shift], [g, x], grad[s])
+            return [grad.reshape(d.x.shape), grad_w.reshape(c), grad_b.reshape(c)]
+
+        return step
+
+    def ours(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return ag.nn.functional.group_norm(x, d.groups, w, b)
+
+    def torch(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return torch.nn.functional.group_norm(x, d.groups, w, b)
+
+    def formula(self, xp: Any, d: Data, x: Any, w: Any, b: Any) -> Any:
+        rows = xp.reshape(x, (len(d.x), d.groups, -1))
+        y = xp.reshape(layer_norm(xp, rows, 1, 0), d.x.shape)
+        return y * xp.reshape(w, (-1, 1, 1)) + xp.reshape(b, (-1, 1, 1))
+
+
+ROWS: list[Row] = [LayerNorm(), GroupNorm()]
