@@ -1,91 +1,9 @@
-/* The compiled form of the engine's two loops (autograd_gpu/engine.py).
+/* The compiled form of the engine's second loop (autograd_gpu/engine.py): runs the nodes.
 
-   They do what the Python loops do on the same dictionaries and lists, and call the same Python
+   It does what the Python loop does on the same dictionaries and lists, and calls the same Python
    functions wherever a hook, a conversion or a gradient in several parts comes up. */
 
-#include "core.h"
-
-/* Phase one ----------------------------------------------------------------------------------- */
-
-/* Adds one to the count of edges into `node`: 1 if it is the first, -1 with an error. */
-static int
-count_edge(PyObject *counts, PyObject *node)
-{
-    PyObject *count = PyDict_GetItemWithError(counts, node);
-    int first = count == NULL;
-    if (first && PyErr_Occurred())
-        return -1;
-    count = PyLong_FromLong(first ? 1 : PyLong_AsLong(count) + 1);
-    if (count == NULL || PyDict_SetItem(counts, node, count) < 0) {
-        Py_XDECREF(count);
-        return -1;
-    }
-    Py_DECREF(count);
-    return first;
-}
-
-/* The number of edges into each node beneath `root`; None for a graph that the Python function has
-   to look at: one with a released node, or whose slots user code has edited. */
-PyObject *
-count_all(PyObject *module, PyObject *root)
-{
-    PyObject *counts = PyDict_New(), *stack = PyList_New(0), *zero = PyLong_FromLong(0);
-    Py_ssize_t i, depth;
-    if (counts == NULL || stack == NULL || zero == NULL || PyDict_SetItem(counts, root, zero) < 0
-        || PyList_Append(stack, root) < 0)
-        goto failed;
-    if (!is_node(root))
-        goto python;
-    while ((depth = PyList_GET_SIZE(stack))) {
-        /* Borrowed: `counts` holds it. */
-        PyObject *node = PyList_GET_ITEM(stack, depth - 1), *edges, *edge, *further;
-        int first = 0;
-        if (PyList_SetSlice(stack, depth - 1, depth, NULL) < 0)
-            goto failed;
-        edges = *slot(node, at.edges);
-        if (edges == NULL || !PyTuple_Check(edges) || *slot(node, at.shape) == NULL
-            || *slot(node, at.shape) == Py_None)
-            goto python;
-        Py_INCREF(edges);
-        for (i = 0; i < PyTuple_GET_SIZE(edges) && first >= 0; i++) {
-            edge = PyTuple_GET_ITEM(edges, i);
-            if (edge == Py_None)
-                continue;
-            if (!is_node(edge)) {
-                Py_DECREF(edges);
-                goto python;
-            }
-            first = count_edge(counts, edge);
-            further = *slot(edge, at.edges);
-            if (first > 0 && further != empty_tuple) /* a leaf leads nowhere */
-                first = PyList_Append(stack, edge);
-        }
-        Py_DECREF(edges);
-        if (first < 0)
-            goto failed;
-    }
-    Py_DECREF(stack);
-    Py_DECREF(zero);
-    return counts;
-python:
-    Py_DECREF(counts);
-    Py_DECREF(stack);
-    Py_DECREF(zero);
-    Py_RETURN_NONE;
-failed:
-    Py_XDECREF(counts);
-    Py_XDECREF(stack);
-    Py_XDECREF(zero);
-    return NULL;
-}
-
-/* Phase two ----------------------------------------------------------------------------------- */
-
-typedef struct {
-    PyObject *ready, *arrived, *slots, *counts, *masked, *captured;
-    PyObject *leaves, *finished, *kept;
-    int retain, create_graph;
-} Run;
+#include "run.h"
 
 static PyObject *
 pop(PyObject *list)
@@ -101,15 +19,6 @@ static int
 is_empty(PyObject *hooks)
 {
     return hooks == NULL || hooks == Py_None || (PyList_Check(hooks) && !PyList_GET_SIZE(hooks));
-}
-
-/* Takes `gradient` over, which has no other holder then but `list`. */
-static int
-append_both(PyObject *nodes, PyObject *node, PyObject *list, PyObject *gradient)
-{
-    int failed = PyList_Append(nodes, node) < 0 || PyList_Append(list, gradient) < 0;
-    Py_DECREF(gradient);
-    return failed ? -1 : 0;
 }
 
 /* Hands the gradient of a leaf to its hooks, and to those that write it; takes it over. */
@@ -132,99 +41,6 @@ finish(Run *run, PyObject *node, PyObject *g)
         g = left;
     }
     return append_both(run->leaves, node, run->finished, g);
-}
-
-/* The sum of a gradient in its slot, borrowed from there, and another one, in the buffer of the
-   first if nothing else holds that. */
-static PyObject *
-sum(PyObject *old, PyObject *grad)
-{
-    PyObject *base, *total;
-    int alone = Py_REFCNT(old) == 1;
-    if (alone && (alone = PyDict_Contains(known.backends, (PyObject *)Py_TYPE(old))) > 0) {
-        if ((base = PyObject_GetAttr(old, names.base)) == NULL)
-            return NULL;
-        alone = base == Py_None;
-        Py_DECREF(base);
-    }
-    if (alone < 0)
-        return NULL;
-    Py_INCREF(old);
-    total = alone ? PyNumber_InPlaceAdd(old, grad)
-                  : PyObject_CallFunctionObjArgs(known.added, old, grad, NULL);
-    Py_DECREF(old);
-    return total;
-}
-
-/* Adds a gradient to those that wait for more, and moves their sum to `ready` if it was the last.
-   Takes `grad` over. */
-static int
-deliver(Run *run, PyObject *edge, PyObject *grad)
-{
-    PyObject *old = PyDict_GetItemWithError(run->slots, edge), *count;
-    long missing;
-    int failed = 0, waited = old != NULL;
-    if (!waited && PyErr_Occurred())
-        goto failed;
-    if (waited && grad != Py_None) {
-        PyObject *total = sum(old, grad);
-        if (total == NULL)
-            goto failed;
-        if (total != old)
-            failed = PyDict_SetItem(run->slots, edge, total);
-        Py_DECREF(total);
-        if (failed)
-            goto failed;
-    }
-    count = PyDict_GetItemWithError(run->counts, edge);
-    if (count == NULL) {
-        if (!PyErr_Occurred())
-            PyErr_SetObject(PyExc_KeyError, edge);
-        goto failed;
-    }
-    missing = PyLong_AsLong(count) - 1;
-    if (missing) {
-        count = PyLong_FromLong(missing);
-        failed = count == NULL || PyDict_SetItem(run->counts, edge, count) < 0;
-        Py_XDECREF(count);
-        if (!failed && !waited && grad != Py_None)
-            failed = PyDict_SetItem(run->slots, edge, grad) < 0;
-        Py_DECREF(grad);
-        return failed ? -1 : 0;
-    }
-    if (waited) {
-        PyObject *all = PyDict_GetItemWithError(run->slots, edge);
-        if (all == NULL)
-            goto failed;
-        Py_SETREF(grad, Py_NewRef(all));
-        if (PyDict_DelItem(run->slots, edge) < 0)
-            goto failed;
-    }
-    return append_both(run->ready, edge, run->arrived, grad);
-failed:
-    Py_DECREF(grad);
-    return -1;
-}
-
-/* Whether a gradient has the class that it came from and the shape and dtype of its value. */
-static int
-fits(PyObject *grad, PyTypeObject *type, PyObject *node)
-{
-    PyObject *attribute;
-    int same;
-    if (!Py_IS_TYPE(grad, type))
-        return 0;
-    if ((attribute = PyObject_GetAttr(grad, names.dtype)) == NULL)
-        return -1;
-    same = attribute == *slot(node, at.dtype);
-    Py_DECREF(attribute);
-    if (!same)
-        return 0;
-    if ((attribute = PyObject_GetAttr(grad, names.shape)) == NULL)
-        return -1;
-    same = PyObject_RichCompareBool(attribute, *slot(node, at.shape), Py_EQ);
-    Py_DECREF(attribute);
-    return same;
 }
 
 /* Whether hooks are registered under `name`; -1 with an error. */
@@ -328,6 +144,7 @@ run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
     PyTypeObject *type = Py_TYPE(g);
     PyObject *grads;
     Py_ssize_t i, count = PyTuple_GET_SIZE(edges);
+    int failed;
     if (g == Py_None) { /* the inputs wait for one contribution less all the same */
         Py_DECREF(g);
         if (let_go(run, node) < 0)
@@ -345,38 +162,10 @@ run_node(Run *run, PyObject *node, PyObject *edges, PyObject *g)
         return PyErr_Occurred() ? -1 : 0;
     }
     Py_SETREF(grads, PySequence_Tuple(grads));
-    if (grads == NULL)
-        goto failed;
-    for (i = 0; i < count && i < PyTuple_GET_SIZE(grads); i++) {
-        PyObject *edge = PyTuple_GET_ITEM(edges, i);
-        PyObject *grad = PyTuple_GET_ITEM(grads, i);
-        if (edge == Py_None)
-            continue;
-        if (!is_node(edge)) {
-            PyErr_Format(PyExc_TypeError, "a graph has Nodes, not %R", edge);
-            goto failed;
-        }
-        if (grad == Py_None)
-            Py_INCREF(grad);
-        else {
-            int same = fits(grad, type, edge);
-            if (same < 0)
-                goto failed;
-            grad = same ? Py_NewRef(grad)
-                        : PyObject_CallFunctionObjArgs(known.fit, grad, edge, NULL);
-            if (grad == NULL)
-                goto failed;
-        }
-        if (deliver(run, edge, grad) < 0)
-            goto failed;
-    }
-    Py_DECREF(grads);
-    Py_DECREF(type);
-    return 0;
-failed:
+    failed = grads == NULL || hand_on(run, edges, grads, type) < 0;
     Py_XDECREF(grads);
     Py_DECREF(type);
-    return -1;
+    return failed ? -1 : 0;
 }
 
 /* The edges along which a node hands its gradients on, owned, a tuple whatever user code has put
