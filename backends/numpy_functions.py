@@ -46,6 +46,8 @@ def sum_(
             count = rows(x, axis)
             if count:
                 return over_rows(x, count, keepdims)
+        if x.__class__ is np.ndarray and not initial:
+            return np.add.reduce(x, axis, dtype, None, keepdims)
         return x.sum(axis, dtype, None, keepdims, initial)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
 
