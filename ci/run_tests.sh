@@ -30,5 +30,5 @@ pytest=("$bin/python" -m pytest -n 2 --dist worksteal)
 [ -n "$emulated" ] || "${pytest[@]}" --cupy-on-cpu -k cupy "$@"
 # Speed beside NumPy by hand: fails where a ratio has doubled since the newest report.
 "$bin/python" benchmarks/run.py --quick --programs ours numpy \
-    --rows "*forward and backward*" training large products networks \
+    --rows "*forward and backward*" training large products networks transforms "compiled steps" \
     --check "$(find benchmarks/results -name '*-cpu.json' | sort | tail -1)"
