@@ -13,10 +13,11 @@ from typing import Any, Generic, ParamSpec, TypeVar
 
 from autograd_gpu.backend import BACKENDS, Backend, current_backend
 from autograd_gpu.graph import make_result
-from autograd_gpu.modes import recording, watching
+from autograd_gpu.modes import anomaly, levels, recording, watching
 from autograd_gpu.precision import casting, own_casts
 from autograd_gpu.recorder import NotReplayable, NotYet, Recorder, Replay, recorder
 from autograd_gpu.references import arrays_of
+from autograd_gpu.safety import safe
 from autograd_gpu.slots import Seen, watched
 from autograd_gpu.surroundings import Surroundings
 from autograd_gpu.values import get_default_dtype
@@ -192,8 +193,8 @@ class _Call:
     """The arguments of a call: their arrays, and the key by which recordings are found."""
 
     def __init__(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if watching:
-            raise NotReplayable("detect_anomaly or nan_safe looks at every op")
+        if watching and (anomaly.get() or safe.get() or levels.get()):  # in this thread
+            raise NotReplayable("detect_anomaly, nan_safe or forward mode looks at every op")
         self.args, self.kwargs = args, kwargs
         self.given: list[Any] = []
         self.backend: Backend = current_backend()

@@ -160,9 +160,8 @@ class Captured:
 class _Allocations(cp.cuda.MemoryHook):  # type: ignore[misc]
     """What memory this thread is given while this is on, and the most bytes in use at once."""
 
-    name = "autograd_gpu.allocations"
-
     def __init__(self) -> None:
+        self.name = f"autograd_gpu.allocations.{id(self)}"  # compiled functions call each other
         self.peak = 0
         self._used = 0
         self._alive: set[int] = set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -76,7 +77,7 @@ class Slot:
             self.final, self.is_bound = now, True
             return
         shape, dtype, memory, strides = self._start
-        if sys.getrefcount(self._earlier) != _HELD:
+        if sys.getrefcount(self._earlier) != _HELD + _finals[id(self._earlier)]:
             raise NotReplayable(
                 f"the {self.name} of a Variable of shape {shape} is held elsewhere, so that it "
                 f"cannot be written in place"
@@ -105,7 +106,7 @@ class Slot:
             held.data.ptr == self._start[2].ptr
             and held.shape == self._start[0]
             and variable.requires_grad is self._requires_grad
-            and (not self.in_place or sys.getrefcount(held) == _HELD_AND_NAMED)
+            and (not self.in_place or sys.getrefcount(held) == _HELD_AND_NAMED + _finals[id(held)])
         )
 
 
@@ -118,6 +119,13 @@ def _references() -> tuple[int, int]:
 
 
 _HELD, _HELD_AND_NAMED = _references()
+
+_finals: Counter[int] = Counter()
+"""How many graphs hold an array, by its id, to give it to a slot after each launch.
+
+They are no holders that forbid writing in place: their next launch writes it anew.  So one graph
+may add to the gradients that another one gives.
+"""
 
 
 class GraphReplay:
@@ -151,12 +159,18 @@ class GraphReplay:
             placed.append((place, slot))
         self._checked = [(place, slot) for place, slot in placed if slot.is_checked]
         self._bound = [(place, slot) for place, slot in placed if slot.is_bound]
+        self._finals = Counter(id(slot.final) for _, slot in self._bound if slot.final is not None)
+        _finals.update(self._finals)
         self._device = device.get_device_id()
         self._stream: Any = None
 
     def __del__(self) -> None:
         if sys.is_finalizing():
             return
+        for key, count in self._finals.items():
+            _finals[key] -= count
+            if not _finals[key]:
+                del _finals[key]
         pool, number = self._pool, self._device
         vars(self).clear()  # arrays go back to the pool before the pool is asked
         retire(pool, number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import namedtuple
 from itertools import pairwise
 
@@ -212,6 +213,27 @@ def test_anomaly_mode_runs_eagerly():
     assert "detect_anomaly" in compiled.reason
     compiled(X[0])
     assert compiled.reason is None
+
+
+def test_anomaly_mode_of_another_thread_is_its_own():
+    compiled = compare(lambda x: x * 2)
+    begun, done = threading.Event(), threading.Event()
+
+    def other():
+        with ag.detect_anomaly():
+            begun.set()
+            done.wait()
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    begun.wait()
+    try:
+        replays = compiled.replays
+        compiled(X[0])
+        assert compiled.replays == replays + 1
+    finally:
+        done.set()
+        thread.join()
 
 
 def test_reset_forgets_and_many_signatures_are_forgotten():

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
+    Standing,
     State,
     check_places,
     check_state,
@@ -66,7 +67,6 @@ class Optimizer:
         self.defaults = dict(defaults)
         self.param_groups: list[Group] = []
         self._states: dict[Variable, State] = {}
-        self._loads = 0
         self._skips: Skips | None = None
         self._skip: tuple[Array | None, Array] | None = None
         """While a step is recorded that the device may leave out: see `Backend.steps`."""
@@ -154,7 +154,9 @@ class Optimizer:
             self._settle()
         forget_casts()
         if watcher is not None:
-            watcher.depends(lambda: [len(group["params"]) for group in self.param_groups])
+            watcher.depends(
+                lambda: [(id(group), *map(id, group["params"])) for group in self.param_groups]
+            )
         for group in self.param_groups:
             if watcher is not None and watcher.by_update:
                 watcher.update(self._advance_all, group["params"], group)
@@ -216,6 +218,9 @@ class Optimizer:
             state = self._states.get(x)
             if state is None:
                 state = self._states[x] = {}
+                watcher = recorder.get()
+                if watcher is not None:
+                    watcher.on_failure(partial(self._states.pop, x, None))
             half = value.dtype.itemsize == 2
             del value  # who holds an array decides whether it is written in place
             targets.append(self._half_target(x, grad, state) if half else Target(x, grad, state))
@@ -228,13 +233,12 @@ class Optimizer:
             refuse_to_begin("float32 copy")
             with near(x.value):
                 state["master"] = x.value.astype("float32")
-        # taken out of the state, so that it has one holder and is written in place
-        return Target(Variable(state.pop("master")), grad, state, x)
+        return Target(Variable(state["master"]), grad, state, x)
 
     def _change(self, targets: Sequence[Target], group: Group) -> None:
         watcher = recorder.get()
-        if watcher is not None and not watcher.by_update:
-            watcher.depends(lambda: self._loads)
+        is_captured = watcher is not None and not watcher.by_update
+        if watcher is not None and is_captured:
             # these decide what is computed; all other options are numbers of the step
             switches = ("momentum", "centered", "amsgrad", "maximize")
             watcher.depends(lambda: [not group.get(name) for name in switches])
@@ -251,6 +255,9 @@ class Optimizer:
             for t in targets:
                 if t.half is not None:
                     t.state["master"] = t.x.value
+        if watcher is not None and is_captured:
+            params = [t.x if t.half is None else t.half for t in targets]
+            watcher.depends(Standing(params, [t.state for t in targets], lambda: self._states))
 
     def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
@@ -308,11 +315,16 @@ class Optimizer:
             read = partial(options, [t.state for t in some])
             backend_beside(some[0].grad).steps(
                 name,
-                [(t.x.writable(), t.grad, *map(t.state.get, states)) for t in some],
+                [(self._buffer(t), t.grad, *map(t.state.get, states)) for t in some],
                 read if self._skip is not None or recorder.get() is None else self._settled(read),
                 [None if t.half is None else t.half.writable() for t in some] if halves else None,
                 self._skip,
             )
+
+    @staticmethod
+    def _buffer(target: Target) -> Array:
+        """What a step writes into: the state's own array, whoever holds it, or the parameter's."""
+        return target.x.writable() if target.half is None else target.x.value
 
     def _settled(self, read: Callable[[], Mapping[str, Any]]) -> Callable[[], Mapping[str, Any]]:
         """`read()`, in replays too with counts that are known."""
@@ -379,7 +391,6 @@ class Optimizer:
             )
         params = list(self.parameters())
         check_state(type(self).__name__, self.defaults, self.arrays, state_dict, params)
-        self._loads += 1
         self._skips = None
         for mine, group in zip(self.param_groups, groups, strict=True):
             mine.update({key: value for key, value in group.items() if key != "params"})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import is_
 from typing import Any
+from weakref import ref
 
 from autograd_gpu.backend import Array, backend_of
 from autograd_gpu.placement import backend_beside, copied, near, place_of
@@ -25,6 +27,45 @@ def refuse_to_begin(name: str) -> None:
     watcher = recorder.get()
     if watcher is not None and not watcher.by_update:
         raise NotYet(f"the optimiser begins the {name} of a parameter")
+
+
+class Standing:
+    """Whether states are those that a captured step has written down: the same dicts with the same
+    arrays, and counts of steps that are as far apart.
+
+    Parameters that are the same number of steps old are changed in one launch, with one number.
+    A count that all share may be any.
+    """
+
+    def __init__(
+        self,
+        params: Sequence[Variable],
+        states: Sequence[State],
+        current: Callable[[], Mapping[Variable, State]],
+    ) -> None:
+        self._params, self._states, self._current = params, states, current
+        # references that are no holders, since who holds an array decides how it is written
+        self._arrays = [
+            [(name, ref(value)) for name, value in state.items() if hasattr(value, "dtype")]
+            for state in states
+        ]
+        self._ages = self._apart()
+
+    def _apart(self) -> list[int]:
+        counts = [state.get("step", 0) for state in self._states]
+        return [count - counts[0] for count in counts]
+
+    def __call__(self) -> bool:
+        current = self._current()
+        return (
+            all(map(is_, map(current.get, self._params), self._states))
+            and all(
+                state.get(name) is array()
+                for state, arrays in zip(self._states, self._arrays, strict=True)
+                for name, array in arrays
+            )
+            and self._apart() == self._ages
+        )
 
 
 def copied_state(value: Any) -> Any:

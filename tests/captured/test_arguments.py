@@ -59,3 +59,15 @@ def test_gradients_of_arguments(cp):
     assert function.replays == 3
     function(x)  # which has a gradient already
     assert x.grad.get().tolist() == [16.0] * 3
+
+
+def test_compiled_functions_within_another_one(cp):
+    """They are parts of its recording, and have their own for calls from elsewhere."""
+    inner = ag.compile(lambda x: x * 2)
+    outer = ag.compile(lambda x: inner(x) + inner(x * 3))
+    for i in range(6):
+        x = ag.Variable(cp.full(3, float(i)))
+        assert outer(x).tolist() == [8.0 * i] * 3
+        assert inner(x).tolist() == [2.0 * i] * 3
+    assert (outer.replays, outer.reason, inner.reason) == (4, None, None)
+    assert inner.replays >= 6
