@@ -18,7 +18,7 @@ from autograd_gpu.backend import BACKENDS, NAMESPACES, ON_ONE_DEVICE
 from autograd_gpu.codegen import Writer, direct
 from autograd_gpu.graph import AccumulateGrad, FunctionNode, Node, gradient_edge
 from autograd_gpu.hooks import run_hooks, run_prehooks
-from autograd_gpu.modes import recording, watching
+from autograd_gpu.modes import recording, replaced_slots, watching
 from autograd_gpu.operands import scalar
 from autograd_gpu.precision import casting
 from autograd_gpu.variable import Variable
@@ -40,6 +40,7 @@ if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
             fit=fit,
             gradient_edge=gradient_edge,
             recording=recording,
+            replaced_slots=replaced_slots,
             run_hooks=run_hooks,
             run_prehooks=run_prehooks,
             scalar=scalar,

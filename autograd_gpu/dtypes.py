@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from autograd_gpu.backend import Namespace, load_backend
@@ -111,7 +112,10 @@ def finfo(type: Any, /) -> FloatInfo:
     >>> finfo(ag.float32).bits
     32
     """
-    info = _numpy().finfo(dtype_of(type))
+    dtype = _numpy().dtype(dtype_of(type))
+    # ml_dtypes is there where a bfloat16 is
+    module = import_module("ml_dtypes") if dtype.name == "bfloat16" else _numpy()
+    info = module.finfo(dtype)
     return FloatInfo(
         int(info.bits),
         float(info.eps),

@@ -25,6 +25,10 @@ levels: ContextVar[tuple[Any, ...]] = ContextVar("autograd_gpu.levels", default=
 # backward the look at the context variables.
 watching: list[None] = []
 
+# One entry while the slots of Variable are properties (`autograd_gpu.slots`), which compiled calls
+# would pass by.
+replaced_slots: list[None] = []
+
 
 def is_grad_enabled() -> bool:
     """Whether ops record in this thread (or task)."""

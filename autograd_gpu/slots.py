@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from autograd_gpu.modes import watching as watching_ops
+from autograd_gpu.modes import replaced_slots
 from autograd_gpu.recorder import Recorder, recorder
 from autograd_gpu.variable import Variable
 
@@ -50,11 +50,11 @@ def watched(watcher: Recorder) -> Iterator[Seen]:
         for name, member in {**watching, "writable": _writable(seen)}.items():
             setattr(Variable, name, member)
         token = recorder.set(watcher)
-        watching_ops.append(None)  # compiled calls read the slots themselves
+        replaced_slots.append(None)
         try:
             yield seen
         finally:
-            watching_ops.pop()
+            replaced_slots.pop()
             recorder.reset(token)
             for name, member in {**_slots, "writable": _plain_writable}.items():
                 setattr(Variable, name, member)

@@ -36,8 +36,8 @@ def gelu_tanh_value(x: Array) -> Any:
         np.multiply(y, x, y)
         np.tanh(y, y)
         np.add(y, 1, y)
-        np.multiply(y, x, y)
         np.multiply(y, 0.5, y)
+        np.multiply(y, x, y)  # last, since twice x may overflow
 
     return _in_blocks(block, x)
 

@@ -15,6 +15,9 @@ Axis = int | tuple[int, ...] | None
 
 NUMBERS = (int, float)
 
+# Kinds of float16 and bfloat16, which have two bytes.
+HALVES = "fV"
+
 # Elements that stay in the cache while a function takes its steps.
 BLOCK = 32768
 
@@ -40,7 +43,10 @@ def sum_(
     initial: Any = 0,
     where: Any = True,
 ) -> Any:
-    """np.sum without its two Python calls, and over rows as a product."""
+    """np.sum without its two Python calls, over rows as a product, and of half types in float32."""
+    if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind in HALVES:
+        wide = np.float32  # in their own digits a sum of ones would end at 256 or 2048
+        return np.sum(x, axis, wide, None, keepdims, initial, where).astype(x.dtype)
     if where is True:
         if axis is not None and x.size > TALL and dtype is None and not initial:
             count = rows(x, axis)
@@ -95,10 +101,13 @@ def row_sum(x: Any) -> Any:
 def mean(
     x: Any, *, axis: Axis = None, dtype: Any = None, keepdims: bool = False, where: Any = True
 ) -> Any:
-    """np.mean; the sum over the number of elements."""
+    """np.mean; the sum over the number of elements, for half types in float32."""
+    if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind in HALVES:
+        wide = np.float32
+        return np.mean(x, axis, wide, None, keepdims, where=where).astype(x.dtype)
     if where is not True:
         return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)
-    if dtype is None and x.dtype.kind == "f" and x.dtype.itemsize > 2:
+    if dtype is None and x.dtype.kind == "f":
         total = x.sum(axis, None, None, keepdims)
         if total.size:
             return total / (x.size // total.size)
@@ -106,8 +115,11 @@ def mean(
 
 
 def var(x: Any, *, axis: Axis = None, correction: float = 0, keepdims: bool = False) -> Any:
-    """np.var with the array API's `correction`."""
-    if x.dtype.kind == "f" and x.dtype.itemsize > 2:
+    """np.var with the array API's `correction`, for half types in float32."""
+    if x.dtype.itemsize == 2 and x.dtype.kind in HALVES:
+        wide = x.astype(np.float32)
+        return var(wide, axis=axis, correction=correction, keepdims=keepdims).astype(x.dtype)
+    if x.dtype.kind == "f":
         total = x.sum(axis, None, None, True)
         if total.size and x.size:
             n = x.size // total.size
@@ -201,13 +213,14 @@ _ZERO = {dtype: np.zeros((), dtype) for dtype in "efdFD"}
 def maximum(a: Any, b: Any, /, out: Any = None) -> Any:
     """np.maximum.
 
-    Where an operand is a number, to clip takes a third of the time, and gives NaN for NaN too.
+    Where an operand is a number, to clip takes a third of the time, and gives NaN for NaN too.  Of
+    0.0 and -0.0 either may be the larger, as in NumPy.
     """
     if b.__class__ in NUMBERS and out is None and a.__class__ not in NUMBERS:
         kind = a.dtype.char
         if a.size > SMALL and kind in "fd":
             return a.clip(b, math.inf)
-        if not b:
+        if not b and math.copysign(1, b) > 0:
             b = _ZERO.get(kind, b)
     return np.maximum(a, b, out=out)
 
@@ -218,7 +231,7 @@ def minimum(a: Any, b: Any, /, out: Any = None) -> Any:
         kind = a.dtype.char
         if a.size > SMALL and kind in "fd":
             return a.clip(-math.inf, b)
-        if not b:
+        if not b and math.copysign(1, b) > 0:
             b = _ZERO.get(kind, b)
     return np.minimum(a, b, out=out)
 

@@ -62,6 +62,7 @@ def softmax_cross_entropy(x: Array, target: Array) -> tuple[Array, Array, Any]:
     result = np.log(total)
     result += top
     picked = x[np.arange(n), target]
+    np.maximum(result, picked, out=result)  # rounding may have made it less
     return result.astype(x.dtype, copy=False), picked, (exps, total)
 
 

@@ -15,6 +15,7 @@ from compiled_steps import STEPS, Training, bits, both, labels, mlp, numbers
 import autograd_gpu as ag
 from autograd_gpu import nn, optim
 from autograd_gpu.backends.numpy_memory import POOLED
+from autograd_gpu.modes import watching
 
 
 def test_gradients_that_accumulate_over_several_backwards():
@@ -256,3 +257,17 @@ def test_large_gradients_accumulate_after_a_step_that_made_them():
     del training
     gc.collect()
     assert before >= POOLED
+
+
+def test_a_jacobian_is_batched_in_a_recording_too():
+    looked = []
+
+    def step(x):
+        looked.append(bool(watching))  # which would have it go row by row
+        return ag.jacobian(ag.tanh)(x)
+
+    compiled = ag.compile(step)
+    for _ in range(4):
+        compiled(ag.Variable([1.0, 2.0]))
+    assert looked
+    assert not any(looked)

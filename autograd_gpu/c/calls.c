@@ -132,7 +132,8 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     PyTypeObject *type;
     int i, recorded = 1, any = 0, found, first = -1;
 
-    if (PyList_GET_SIZE(known.watching) || !bind(op, args, given, keywords, values))
+    if (PyList_GET_SIZE(known.watching) || PyList_GET_SIZE(known.replaced_slots)
+        || !bind(op, args, given, keywords, values))
         return PyObject_Vectorcall(op->python, args, flags, keywords);
     if (op->casts && (found = is_on(known.casting, Py_None)) != 0) {
         if (found < 0)
@@ -191,7 +192,7 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     if (any && (node = record(op, edges, raw, values, y, aux)) == NULL)
         goto done;
     result = PyType_GenericAlloc((PyTypeObject *)known.variable, 0);
-    if (result != NULL && PyList_GET_SIZE(known.watching)) {
+    if (result != NULL && PyList_GET_SIZE(known.replaced_slots)) {
         /* Another thread has begun to look at what is made, meanwhile. */
         if (PyObject_SetAttr(result, names.value, y) < 0) {
             Py_CLEAR(result);

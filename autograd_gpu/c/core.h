@@ -28,6 +28,7 @@ typedef struct {
     PyObject *recording;      /* context variables */
     PyObject *casting;
     PyObject *watching;
+    PyObject *replaced_slots;
     PyObject *gradient_edge;
     PyObject *scalar;
     PyObject *fit;

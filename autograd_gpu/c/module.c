@@ -44,6 +44,7 @@ static const Object OBJECTS[] = {
     {"recording", &known.recording},
     {"casting", &known.casting},
     {"watching", &known.watching},
+    {"replaced_slots", &known.replaced_slots},
     {"gradient_edge", &known.gradient_edge},
     {"scalar", &known.scalar},
     {"fit", &known.fit},
@@ -110,7 +111,7 @@ configure(PyObject *module, PyObject *args, PyObject *keywords)
         Py_XSETREF(*object->place, Py_NewRef(value));
     }
     if (!PyDict_Check(known.namespaces) || !PyDict_Check(known.on_one_device)
-        || !PyDict_Check(known.backends) || !PyList_Check(known.watching)
+        || !PyDict_Check(known.backends) || !PyList_Check(known.watching) || !PyList_Check(known.replaced_slots)
         || !PyType_Check(known.variable) || !PyType_Check(known.node)
         || !PyType_Check(known.leaf_node)) {
         PyErr_SetString(PyExc_TypeError, "configure: tables are dictionaries, watching is a list");

@@ -126,8 +126,8 @@ def gelu_erf_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
         y = xp.erf(x * ROOT)
         y += 1
-        y *= x
         y *= 0.5
+        y *= x  # last, since twice x may overflow
         return y
 
     return blockwise(xp, gelu, x)
@@ -203,8 +203,8 @@ def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
     def gelu(x: Array) -> Array:
         y = _tanh_of_u(xp, x)
         y += 1
-        y *= x
         y *= 0.5
+        y *= x  # last, since twice x may overflow
         return y
 
     return blockwise(xp, gelu, x)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.dtypes import finfo
 from autograd_gpu.ops.arguments import along, axis_of, beside, namespace_of, variable, variables
 from autograd_gpu.ops.comparisons import isclose, isnan
 from autograd_gpu.ops.indexing import (
@@ -152,7 +153,7 @@ def nan_to_num(
         return parts[0] + parts[1] * 1j
     if x.dtype.kind not in "fV":
         return variable(+x)
-    largest = float(namespace_of(x).finfo(x.dtype).max)
+    largest = finfo(x).max
     x = where(isnan(x), nan, x)
     x = where(x == math.inf, largest if posinf is None else posinf, x)
     return where(x == -math.inf, -largest if neginf is None else neginf, x)

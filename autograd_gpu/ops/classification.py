@@ -39,7 +39,8 @@ def softmax_less_picked(
 
 # The loss of a row that is not ignored, with class weights w and ε the label smoothing, is
 #   (1 - ε) * w[target] * (L - x[target]) + ε / classes * sum(w * (L - x)),  L = log(sum(exp(x))),
-# and the mean divides by the sum of w[target].
+# and the mean divides by the sum of w[target].  Of half types all that is as large as a row or a
+# class is computed in float32: float16 can't count to 70,000, nor bfloat16 to 300.
 
 
 def _logits(
@@ -53,9 +54,12 @@ def _logits(
     label_smoothing: float,
     reduction: str,
 ) -> Any:
+    if weight is not None:
+        weight = _wide(xp, weight)
     if aux is None:
         aux = (None, *label_rows(xp, logits, target, weight, ignore_index))
     kept, target, keep, factor = aux
+    g = _wide(xp, g)
     if reduction == "mean":
         count = xp.sum(factor)
         g = g / xp.where(count == 0, 1, count)
@@ -77,8 +81,13 @@ def label_rows(
     """Labels with 0 for the ignored ones, 0 for these and 1 for others, and that times weight."""
     is_kept = target != ignore_index
     target = xp.where(is_kept, target, 0)
-    keep = xp.astype(is_kept, logits.dtype)
+    keep = xp.astype(is_kept, "float32" if logits.dtype.itemsize == 2 else logits.dtype)
     return target, keep, keep if weight is None else keep * xp.take(weight, target, axis=0)
+
+
+def _wide(xp: Namespace, x: Any) -> Any:
+    """Numbers of a half type in float32."""
+    return xp.astype(x, "float32") if x.dtype.itemsize == 2 else x
 
 
 @primitive(aux=True, cast="widened", logits=_logits)
@@ -96,25 +105,30 @@ def cross_entropy(
 
     Raises ValueError for a label outside [0, classes), but not on a GPU, where that would wait.
     """
+    if weight is not None:
+        weight = _wide(xp, weight)
     target, keep, factor = label_rows(xp, logits, target, weight, ignore_index)
     try:
         check_indices(xp, target, logits.shape[1])
     except IndexError as error:
         raise ValueError(f"label {error}") from None
     total, picked, kept = softmax_cross_entropy(xp, logits, target)
+    total, picked = _wide(xp, total), _wide(xp, picked)
     loss = (total - picked) * factor
     if label_smoothing:
         classes = logits.shape[1]
         if weight is None:
-            smooth = total * classes - xp.sum(logits, axis=1)
+            smooth = total * classes - xp.sum(_wide(xp, logits), axis=1)
         else:
-            smooth = total * xp.sum(weight) - xp.matmul(logits, weight)
+            smooth = total * xp.sum(weight) - xp.matmul(_wide(xp, logits), weight)
         loss = loss * (1 - label_smoothing) + smooth * keep * (label_smoothing / classes)
     if reduction != "none":
         loss = xp.sum(loss)
     if reduction == "mean":
         count = xp.sum(factor)
         loss = loss / xp.where(count == 0, math.nan, count)
+    if logits.dtype.itemsize == 2:
+        loss = xp.astype(loss, logits.dtype)
     return loss, (kept, target, keep, factor)
 
 

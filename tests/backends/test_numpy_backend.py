@@ -184,6 +184,14 @@ def test_bounds_that_are_numbers(name, n, dtype, bound):
     assert y.dtype == want.dtype
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_a_bound_of_minus_zero_keeps_its_sign(name, dtype):
+    other = -1 if name == "maximum" else 1
+    y = getattr(xp, name)(np.full(3, other, dtype), -0.0)
+    assert np.signbit(y.real).all()
+
+
 @pytest.mark.parametrize("axes", [(0,), (-2, -1), (2, 0), (0, 1, 2)])
 @pytest.mark.parametrize("dtype", ["float32", "complex64", "complex128"])
 @pytest.mark.parametrize("layout", LAYOUTS)

@@ -34,6 +34,26 @@ def test_layer_norm(backend, shape, dtype):
     assert all(v.grad.dtype == dtype and v.grad.shape == v.shape for v in operands)
 
 
+@pytest.mark.parametrize("norm", ["layer", "rms", "group", "instance"])
+@pytest.mark.filterwarnings("error")
+def test_norms_of_nothing(backend, norm):
+    shape = (0, 4, 5) if norm == "instance" else (2, 4, 0)
+    n = 0 if norm in ("layer", "rms") else 4
+    x, w, b = (on(backend, np.ones(s, "f4"), True) for s in (shape, (n,), (n,)))
+    if norm == "layer":
+        y = F.layer_norm(x, 0, w, b)
+    elif norm == "rms":
+        y = F.rms_norm(x, 0, w) + b
+    elif norm == "group":
+        y = F.group_norm(x, 2, w, b)
+    else:
+        y = F.instance_norm(x, weight=w, bias=b)
+    assert (y.shape, y.dtype) == (shape, x.dtype)
+    ag.sum(y).backward()
+    assert x.grad.shape == shape
+    assert all(ag.Variable(v.grad).tolist() == [0] * n for v in (w, b))
+
+
 def test_layer_norm_in_blocks_and_of_half_precision():
     x, w, b, g = normal(5000, 64), normal(64), normal(64), normal(5000, 64)
 

@@ -53,6 +53,16 @@ def test_cross_entropy_of_half_precision_and_infinite_logits():
     assert loss.item() == pytest.approx(np.log(2))
 
 
+def test_cross_entropy_is_never_negative():
+    for dtype in ("float32", "float64"):
+        x = normal(500, 1).astype(dtype)
+        rows = np.concatenate([x, np.full_like(x, -16)], axis=1)
+        for logits in (x, rows):
+            loss = F.cross_entropy(logits, np.zeros(500, int), reduction="none")
+            assert loss.value.min() >= 0
+            assert loss.value.max() < 1e-5
+
+
 def test_cross_entropy_refuses():
     x = normal(3, 4)
     for bad in (4, -1):

@@ -97,14 +97,13 @@ def nll_loss(
     labels, _, factor = label_rows(xp, rows, labels, weight, ignore_index)
     check_labels("nll_loss", xp, labels, rows.shape[1])
     loss = ops.take_along_axis(rows, labels[:, None], axis=1)[:, 0] * -factor
-    if reduction == "none":
-        return ops.reshape(loss, _label_shape(shape))
-    if reduction == "sum":
-        return ops.sum_(loss)
-    count = xp.sum(factor)
-    # NaN where all are ignored, whose gradient is 0 and leaves the parameters as they are
-    mean = ops.divide(ops.sum_(loss), xp.where(count == 0, 1, count))
-    return ops.where(count == 0, math.nan, mean)
+    loss = ops.reshape(loss, _label_shape(shape)) if reduction == "none" else ops.sum_(loss)
+    if reduction == "mean":
+        count = xp.sum(factor)
+        # NaN where all are ignored, whose gradient is 0 and leaves the parameters as they are
+        mean = ops.divide(loss, xp.where(count == 0, 1, count))
+        loss = ops.where(count == 0, math.nan, mean)
+    return ops.astype(loss, rows.dtype) if rows.dtype.itemsize == 2 else loss
 
 
 @on_its_device

@@ -7,6 +7,7 @@ from math import prod
 from typing import Any
 
 from autograd_gpu import ops
+from autograd_gpu.dtypes import finfo
 from autograd_gpu.nn.functional.arguments import as_shape, backend_near, raw, shape_of
 from autograd_gpu.ops.normalization import channel_statistics
 from autograd_gpu.placement import on_its_device
@@ -34,8 +35,10 @@ def layer_norm(
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and shape_of(operand) != normal:
             raise ValueError(f"layer_norm: {name} {list(shape_of(operand))} must be {list(normal)}")
+    if 0 in normal:
+        return _scaled(ops.asarray(x), weight, bias)
     if weight is None and bias is not None:
-        return ops.add(ops.layer_norm([x], len(normal), eps), bias)
+        return _scaled(ops.layer_norm([x], len(normal), eps), None, bias)
     operands = [operand for operand in (x, weight, bias) if operand is not None]
     return ops.layer_norm(operands, len(normal), eps)
 
@@ -52,6 +55,8 @@ def group_norm(
     for name, operand in (("weight", weight), ("bias", bias)):
         if operand is not None and shape_of(operand) != shape[1:2]:
             raise ValueError(f"group_norm: {name} {list(shape_of(operand))} must be [{shape[1]}]")
+    if 0 in shape:  # there are no statistics
+        return _per_channel(ops.asarray(x), weight, bias)
     if weight is None and bias is not None:
         return _per_channel(ops.group_norm([x], num_groups, eps), None, bias)
     operands = [operand for operand in (x, weight, bias) if operand is not None]
@@ -68,8 +73,10 @@ def rms_norm(
         raise ValueError(f"rms_norm: x {list(shape)} must end in {list(normal)}")
     if weight is not None and shape_of(weight) != normal:
         raise ValueError(f"rms_norm: weight {list(shape_of(weight))} must be {list(normal)}")
+    if 0 in normal:
+        return _scaled(ops.asarray(x), weight, None)
     if eps is None:
-        eps = float(backend_near(x).xp.finfo(ops.asarray(x).dtype).eps)
+        eps = finfo(ops.asarray(x)).eps
     return ops.rms_norm([x] if weight is None else [x, weight], len(normal), eps)
 
 
@@ -101,10 +108,16 @@ def batch_norm(
                 f"batch_norm: {name} {list(shape_of(operand))} must be [{shape[1]}] for x "
                 f"{list(shape)}"
             )
+    x = ops.asarray(x)
+    if x.dtype.itemsize == 2 and x.dtype.kind in "fV":  # sums of squares need more
+        wide = ops.astype(x, "float32")
+        y = batch_norm(wide, running_mean, running_var, weight, bias, training, momentum, eps)
+        return y if casting.get() is not None else ops.astype(y, x.dtype)
     if not training and running_mean is not None:
         columns = (-1, *[1] * (len(shape) - 2))
-        scale: Any = 1 / backend_near(x).xp.sqrt(raw(running_var) + eps)
-        shift = -raw(running_mean)
+        mean, variance = (_widened(raw(v)) for v in (running_mean, running_var))
+        scale: Any = 1 / backend_near(x).xp.sqrt(variance + eps)
+        shift = -mean
         if weight is None:
             shift = shift * scale
         else:
@@ -113,11 +126,6 @@ def batch_norm(
         if bias is not None:
             shift = shift + bias
         return ops.add(ops.reshape(scale, columns) * x, ops.reshape(shift, columns))
-    x = ops.asarray(x)
-    if x.dtype.itemsize == 2:  # sums of squares need more
-        wide = ops.astype(x, "float32")
-        y = batch_norm(wide, running_mean, running_var, weight, bias, training, momentum, eps)
-        return y if casting.get() is not None else ops.astype(y, x.dtype)
     n = prod(shape) // max(1, shape[1])
     if n < 1 or (training and n < 2):
         raise ValueError(f"batch_norm: x {list(shape)} has {n} values per channel, no variance")
@@ -198,8 +206,18 @@ def _move(running: Any, new: Any, momentum: float) -> None:
     buffer += (new * momentum).astype(buffer.dtype, copy=False)
 
 
+def _widened(x: Any) -> Any:
+    """Half types in float32, in which 1e-5 can be added to them."""
+    return x.astype("float32") if x.dtype.itemsize == 2 else x
+
+
 def _per_channel(y: Variable, weight: Any, bias: Any) -> Variable:
     columns = (-1, *[1] * (y.ndim - 2))
+    weight, bias = (v if v is None else ops.reshape(v, columns) for v in (weight, bias))
+    return _scaled(y, weight, bias)
+
+
+def _scaled(y: Variable, weight: Any, bias: Any) -> Variable:
     if weight is not None:
-        y = y * ops.reshape(weight, columns)
-    return y if bias is None else y + ops.reshape(bias, columns)
+        y = y * weight
+    return y if bias is None else y + bias
