@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from numbers import Number
+from sys import getrefcount
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -109,9 +110,11 @@ class Traced:
     def base(self) -> Any:
         if self.viewed is not None:
             return self.viewed
-        # What is from outside is somebody else's: nothing may be added into it, however few hold
-        # what stands for it.
-        return self.array if self.value.kind in ("array", "given") else self.array.base
+        # What is from outside is somebody else's, and so is a gradient that somebody has taken:
+        # nothing may be added into it, however few hold what stands for it.
+        kind = self.value.kind
+        is_others = kind in ("array", "given") or (kind == "slot" and getrefcount(self.array) > 2)
+        return self.array if is_others else self.array.base
 
     shape = property(lambda self: self.array.shape)
     dtype = property(lambda self: self.array.dtype)

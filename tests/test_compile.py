@@ -119,6 +119,30 @@ def test_nothing_is_added_into_arrays_from_outside():
     assert compiled.replays == given.replays == CALLS - 3
 
 
+@pytest.mark.parametrize("when", [0, 1, 5])
+def test_a_gradient_that_somebody_has_taken_is_left_alone(when):
+    """Recordings add as eager calls do: in place only where nobody else holds the gradient."""
+    w = ag.Variable([1.0, 2.0], requires_grad=True)
+    add = ag.compile(lambda x: ag.sum(w * x).backward())
+    for i in range(9):
+        add(np.ones(2, "float32"))
+        if i == when:
+            taken = w.grad
+    assert taken.tolist() == [when + 1.0] * 2
+    assert w.grad.tolist() == [9.0] * 2
+    assert add.replays > 0
+
+
+def test_a_gradient_of_two_variables_is_added_to_once():
+    a, b = (ag.Variable([1.0, 2.0], requires_grad=True) for _ in range(2))
+    add = ag.compile(lambda x: ag.sum((a + b) * x).backward())
+    for i in range(9):
+        add(np.ones(2, "float32"))
+        if i == 5:
+            a.grad = b.grad
+    assert a.grad.tolist() == b.grad.tolist() == [9.0] * 2
+
+
 def test_an_array_from_outside_is_read_where_it_is():
     scale = np.ones(5, np.float32)
     compiled = ag.compile(lambda x: ag.Variable(x) * scale)
