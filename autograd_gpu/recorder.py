@@ -143,7 +143,7 @@ class Recorder(Protocol):
         """`read()`, which is called once in every replay too, and whose numbers array calls get."""
         ...
 
-    def on_failure(self, undo: Callable[[], None]) -> None:
+    def on_failure(self, undo: Callable[[], object]) -> None:
         """`undo()` takes back a change on the host, should the recording not be completed."""
         ...
 

@@ -138,7 +138,7 @@ class GraphRecorder:
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[LiveNumber, ...]:
         return self._numbers.read(read)
 
-    def on_failure(self, undo: Callable[[], None]) -> None:
+    def on_failure(self, undo: Callable[[], object]) -> None:
         self._undo.append(undo)
 
     def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:

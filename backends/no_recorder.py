@@ -36,7 +36,7 @@ class NoRecorder:
     def numbers(self, read: Callable[[], tuple[Any, ...]]) -> tuple[Any, ...]:
         return read()
 
-    def on_failure(self, undo: Callable[[], None]) -> None:
+    def on_failure(self, undo: Callable[[], object]) -> None:
         pass
 
     def update(self, change: Callable[..., None], variables: Any, *args: Any) -> None:

@@ -134,6 +134,7 @@ def namespace() -> ModuleType:
         sum=numpy_functions.sum_,
         take=numpy_functions.take,
         var=numpy_functions.var,
+        where=numpy_functions.where,
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,
         conv2d_weight=numpy_convolution.conv2d_weight,

@@ -236,6 +236,16 @@ def minimum(a: Any, b: Any, /, out: Any = None) -> Any:
     return np.minimum(a, b, out=out)
 
 
+def where(condition: Any, x: Any, y: Any, /) -> Any:
+    """np.where; a number beside bfloat16 takes that dtype, of which NumPy makes a wider one."""
+    if y.__class__ in NUMBERS:
+        if x.__class__ not in NUMBERS and x.dtype.kind == "V":
+            y = x.dtype.type(y)
+    elif x.__class__ in NUMBERS and y.dtype.kind == "V":
+        x = y.dtype.type(x)
+    return np.where(condition, x, y)
+
+
 def take(x: Array, indices: Any, /, *, axis: int | None = None) -> Any:
     """np.take, also for indices of uint64, which NumPy does not convert by itself."""
     if indices.__class__ is np.ndarray and indices.dtype == np.uint64:

@@ -48,7 +48,7 @@ class NumpyRecorder:
     def rehearsal(self) -> AbstractContextManager[None]:
         return nullcontext()
 
-    def on_failure(self, undo: Callable[[], None]) -> None:
+    def on_failure(self, undo: Callable[[], object]) -> None:
         pass  # a step runs eagerly while it is recorded
 
     def record(

@@ -153,7 +153,7 @@ def _cell(result: Result, program: str, notes: list[str]) -> str:
         if program in result["ratios"]:
             text = f"{significant(result['ratios'][program])} ({text})"
     for remark in remarks:
-        note = f"{PROGRAMS[program]}: {' '.join(remark.split())}"  # on one line
+        note = " ".join(remark.split())  # on one line; the column says of which program
         if note not in notes:
             notes.append(note)
         text += f" [{notes.index(note) + 1}]"

@@ -190,7 +190,7 @@ class BareOp(SmallOp):
 
     left_out = MappingProxyType(
         dict.fromkeys(
-            ("torch", "torch_compile", "jax", "jax_eager", "autograd", "mygrad"), "see above"
+            ("torch", "torch_compile", "jax", "jax_eager", "autograd", "mygrad"), "in tables above"
         )
     )
 

@@ -9,7 +9,7 @@ from typing import Any
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.classification import masked_softmax
 from autograd_gpu.ops.kernels import kernel
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.nested import call, wide
 from autograd_gpu.ops.softmax import softmax
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
@@ -63,7 +63,7 @@ def attention_gradients(
     if not (needs[0] or needs[1] or needs[3]):
         return None, None, grad_v, None
     # with respect to the shares, and with respect to the scores
-    inner = _dropped(_wide(xp, xp.matmul(g, xp.matrix_transpose(xp.conj(v)))), keep, p)
+    inner = _dropped(wide(xp, xp.matmul(g, xp.matrix_transpose(xp.conj(v)))), keep, p)
     along = xp.conj(shares)
     d = along * (inner - xp.sum(inner * along, axis=-1, keepdims=True))
     grad_bias, d = d, _like(xp, d, q)
@@ -79,7 +79,7 @@ def _shares(
     xp: Namespace, q: Any, k: Any, bias: Any, mask: Any, scale: float, is_causal: bool
 ) -> Any:
     """softmax of the scores [..., L, S]: how much of each value a query gets."""
-    scores = _wide(xp, xp.matmul(q * scale, xp.matrix_transpose(k)))
+    scores = wide(xp, xp.matmul(q * scale, xp.matrix_transpose(k)))
     seen = mask
     if bias is not None:
         scores = scores + bias
@@ -98,11 +98,6 @@ def _both(a: Any, b: Any) -> Any:
 
 def _dropped(x: Any, keep: Any, p: float) -> Any:
     return x if keep is None else x * keep * (1 / (1 - p))
-
-
-def _wide(xp: Namespace, x: Any) -> Any:
-    """Half types in float32: sums of exponentials need its digits."""
-    return xp.astype(x, "float32") if x.dtype.itemsize == 2 else x
 
 
 def _like(xp: Namespace, x: Any, other: Any) -> Any:

@@ -9,6 +9,7 @@ from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.layers import check_indices
 from autograd_gpu.ops.linalg.common import arrays_of
+from autograd_gpu.ops.nested import wide
 from autograd_gpu.primitive import primitive
 
 
@@ -55,11 +56,11 @@ def _logits(
     reduction: str,
 ) -> Any:
     if weight is not None:
-        weight = _wide(xp, weight)
+        weight = wide(xp, weight)
     if aux is None:
         aux = (None, *label_rows(xp, logits, target, weight, ignore_index))
     kept, target, keep, factor = aux
-    g = _wide(xp, g)
+    g = wide(xp, g)
     if reduction == "mean":
         count = xp.sum(factor)
         g = g / xp.where(count == 0, 1, count)
@@ -85,11 +86,6 @@ def label_rows(
     return target, keep, keep if weight is None else keep * xp.take(weight, target, axis=0)
 
 
-def _wide(xp: Namespace, x: Any) -> Any:
-    """Numbers of a half type in float32."""
-    return xp.astype(x, "float32") if x.dtype.itemsize == 2 else x
-
-
 @primitive(aux=True, cast="widened", logits=_logits)
 def cross_entropy(
     xp: Namespace,
@@ -106,21 +102,21 @@ def cross_entropy(
     Raises ValueError for a label outside [0, classes), but not on a GPU, where that would wait.
     """
     if weight is not None:
-        weight = _wide(xp, weight)
+        weight = wide(xp, weight)
     target, keep, factor = label_rows(xp, logits, target, weight, ignore_index)
     try:
         check_indices(xp, target, logits.shape[1])
     except IndexError as error:
         raise ValueError(f"label {error}") from None
     total, picked, kept = softmax_cross_entropy(xp, logits, target)
-    total, picked = _wide(xp, total), _wide(xp, picked)
+    total, picked = wide(xp, total), wide(xp, picked)
     loss = (total - picked) * factor
     if label_smoothing:
         classes = logits.shape[1]
         if weight is None:
-            smooth = total * classes - xp.sum(_wide(xp, logits), axis=1)
+            smooth = total * classes - xp.sum(wide(xp, logits), axis=1)
         else:
-            smooth = total * xp.sum(weight) - xp.matmul(_wide(xp, logits), weight)
+            smooth = total * xp.sum(weight) - xp.matmul(wide(xp, logits), weight)
         loss = loss * (1 - label_smoothing) + smooth * keep * (label_smoothing / classes)
     if reduction != "none":
         loss = xp.sum(loss)

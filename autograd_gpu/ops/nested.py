@@ -27,6 +27,11 @@ def call(xp: Namespace, op: Callable[..., Any], *operands: Any, **statics: Any) 
     return forward(xp, *operands, **statics)
 
 
+def wide(xp: Namespace, x: Any) -> Any:
+    """Half types in float32: sums and exponentials need its digits."""
+    return xp.astype(x, "float32") if x.dtype.itemsize == 2 else x
+
+
 @kernel
 def blockwise(xp: Namespace, function: Callable[..., Array], *arrays: Array) -> Array:
     """`function(*arrays)` for an elementwise function of real arrays of one shape and dtype, which

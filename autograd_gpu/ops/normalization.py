@@ -8,6 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.kernels import kernel
+from autograd_gpu.ops.nested import wide
 from autograd_gpu.primitive import primitive
 
 
@@ -184,10 +185,16 @@ def rms_normalised(
 ) -> tuple[Array, Array]:
     """`x` over the root of the mean of its squares over its last `count` axes, times `weight`, and
     one over the roots, with 1 for each of these axes."""
-    axes = tuple(range(-count, 0))
-    inverse = 1 / xp.sqrt(xp.mean(x * x, axis=axes, keepdims=True) + eps)
+    inverse = _inverse_root(xp, x, count, eps)
     y = x * inverse
-    return (y if weight is None else y * weight), inverse
+    if weight is not None:
+        y = y * weight
+    return (xp.astype(y, x.dtype) if x.dtype.itemsize == 2 else y), inverse
+
+
+def _inverse_root(xp: Namespace, x: Any, count: int, eps: float) -> Any:
+    x = wide(xp, x)
+    return 1 / xp.sqrt(xp.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True) + eps)
 
 
 @kernel
@@ -218,7 +225,7 @@ def _rms_norm(
 ) -> tuple[Any, ...]:
     x, weight = (*operands, None)[:2]
     if aux is None:
-        aux = 1 / xp.sqrt(xp.mean(x * x, axis=tuple(range(-count, 0)), keepdims=True) + eps)
+        aux = _inverse_root(xp, x, count, eps)
     every = (*needs, False)[:2]
     return rms_norm_gradients(xp, g, x, weight, aux, every, count=count)[: len(needs)]
 

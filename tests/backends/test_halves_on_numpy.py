@@ -119,6 +119,16 @@ def test_batch_norm_by_running_statistics(running, dtype):
 
 
 @halves
+def test_numbers_to_choose_from(dtype):
+    x = numbers(2, 3, dtype=dtype)
+    v = ag.Variable(x, requires_grad=True)
+    for y in (ag.where(x > 0.5, v, 0.25), ag.where(x <= 0.5, 0.25, v), ag.where(x > 0.5, v, 1)):
+        assert y.dtype == dtype
+        np.testing.assert_array_equal(y.value[x > 0.5], x[x > 0.5])
+    assert F.normalize(v).dtype == F.cosine_similarity(v, v).dtype == dtype
+
+
+@halves
 def test_limits(dtype):
     assert ag.finfo(dtype).eps == ag.finfo(np.dtype(dtype)).eps
     assert ag.finfo(dtype).bits == 16

@@ -34,6 +34,19 @@ def test_layer_norm(backend, shape, dtype):
     assert all(v.grad.dtype == dtype and v.grad.shape == v.shape for v in operands)
 
 
+def test_rms_norm_of_half_precision(backend):
+    x, w, g = 300 * normal(3, 5), normal(5), normal(3, 5)  # whose squares float16 can't hold
+    results = []
+    for dtype in ("float16", "float64"):
+        operands = [on(backend, a.astype("float16").astype(dtype), True) for a in (x, w)]
+        y = F.rms_norm(operands[0], 5, operands[1], eps=1e-5)
+        ag.sum(y * on(backend, g.astype(dtype))).backward()
+        assert y.dtype == operands[0].grad.dtype == operands[1].grad.dtype == dtype
+        results.append([ag.Variable(v).numpy() for v in (y.value, *(v.grad for v in operands))])
+    for half, want in zip(*results, strict=True):
+        np.testing.assert_allclose(half, want, rtol=1e-2, atol=1e-2)
+
+
 @pytest.mark.parametrize("norm", ["layer", "rms", "group", "instance"])
 @pytest.mark.filterwarnings("error")
 def test_norms_of_nothing(backend, norm):
