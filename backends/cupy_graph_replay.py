@@ -35,6 +35,7 @@ class Slot:
         """What the slot is given after each launch, where `is_bound`."""
         self._start = None if held is None else (held.shape, held.dtype, held.data, held.strides)
         self._requires_grad = variable.requires_grad
+        self._hooks = _hooks(variable)
         self._earlier = held if static is not None else None
         self._is_replaced = static is not None and name == "value"
 
@@ -106,8 +107,16 @@ class Slot:
             held.data.ptr == self._start[2].ptr
             and held.shape == self._start[0]
             and variable.requires_grad is self._requires_grad
+            and _hooks(variable) == self._hooks
             and (not self.in_place or sys.getrefcount(held) == _HELD_AND_NAMED + _finals[id(held)])
         )
+
+
+def _hooks(variable: Any) -> list[Any] | None:
+    """What a backward calls with the gradient of a Variable; None if there is nothing."""
+    if variable._hooks or variable._post_hooks:
+        return [*(variable._hooks or ()), None, *(variable._post_hooks or ())]
+    return None
 
 
 def _references() -> tuple[int, int]:

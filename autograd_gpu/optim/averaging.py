@@ -8,7 +8,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.modes import no_grad
-from autograd_gpu.optim.state import like
+from autograd_gpu.optim.state import like, same_arrays
 from autograd_gpu.placement import backend_beside, copied, place_of
 from autograd_gpu.recorder import recorder
 from autograd_gpu.variable import Variable
@@ -43,6 +43,9 @@ class _Average:
     def _move(self, decay: Callable[[], float]) -> None:
         """Move the averages by 1 - `decay()` of their distances, in a recorded step each time."""
         pairs: dict[Any, list[tuple[Array, Array]]] = {}
+        watcher = recorder.get()
+        if watcher is not None and not watcher.by_update:
+            watcher.depends(same_arrays(lambda: self.averages))
         for x, average in zip(self.params, self.averages, strict=True):
             pairs.setdefault(place_of(average), []).append((average, x.value))
         for some in pairs.values():
@@ -135,12 +138,20 @@ class SWA(_Average):
         super().__init__(params)
 
     def _advance(self, first: Variable) -> None:
-        count = self.count
+        self._move(lambda: self.count / (self.count + 1))
         watcher = recorder.get()
-        if watcher is not None and not watcher.by_update:
-            watcher.depends(lambda: self.count)
-        self._move(lambda: count / (count + 1))
+        if watcher is None or watcher.by_update:
+            self.count += 1
+        else:  # in each replay, after the numbers that `_move` reads
+            watcher.numbers(self._counted)
+            watcher.on_failure(self._uncount)
+
+    def _counted(self) -> tuple[int]:
         self.count += 1
+        return (self.count,)
+
+    def _uncount(self) -> None:
+        self.count -= 1
 
     def _number(self) -> dict[str, Any]:
         return {"count": self.count}

@@ -10,13 +10,13 @@ from typing import Any, ClassVar
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
-    Standing,
     State,
     check_places,
     check_state,
     copied_state,
     like,
     refuse_to_begin,
+    same_states,
 )
 from autograd_gpu.placement import backend_beside, near, place_of, require_together
 from autograd_gpu.precision import forget_casts
@@ -220,12 +220,15 @@ class Optimizer:
                 state = self._states[x] = {}
                 watcher = recorder.get()
                 if watcher is not None:
-                    watcher.on_failure(partial(self._states.pop, x, None))
+                    watcher.on_failure(partial(self._forget, x))
             half = value.dtype.itemsize == 2
             del value  # who holds an array decides whether it is written in place
             targets.append(self._half_target(x, grad, state) if half else Target(x, grad, state))
         if targets:
             self._change(targets, group)
+
+    def _forget(self, x: Variable) -> None:
+        self._states.pop(x, None)
 
     def _half_target(self, x: Variable, grad: Array, state: State) -> Target:
         """What is changed in place of a parameter of a half type: its copy in float32."""
@@ -257,7 +260,8 @@ class Optimizer:
                     t.state["master"] = t.x.value
         if watcher is not None and is_captured:
             params = [t.x if t.half is None else t.half for t in targets]
-            watcher.depends(Standing(params, [t.state for t in targets], lambda: self._states))
+            states = [t.state for t in targets]
+            watcher.depends(same_states(params, states, lambda: self._states))
 
     def check_grad(self, x: Variable, grad: Any) -> None:
         """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""

@@ -29,43 +29,44 @@ def refuse_to_begin(name: str) -> None:
         raise NotYet(f"the optimiser begins the {name} of a parameter")
 
 
-class Standing:
-    """Whether states are those that a captured step has written down: the same dicts with the same
-    arrays, and counts of steps that are as far apart.
+def same_arrays(current: Callable[[], Iterable[Array]]) -> Callable[[], bool]:
+    """Tells whether `current()` are the arrays that they are now, which a captured step uses."""
+    # references that are no holders, since who holds an array decides how it is written
+    known = [ref(array) for array in current()]
 
-    Parameters that are the same number of steps old are changed in one launch, with one number.
-    A count that all share may be any.
+    def are_the_same() -> bool:
+        arrays = list(current())
+        return len(arrays) == len(known) and all(
+            array is reference() for array, reference in zip(arrays, known, strict=True)
+        )
+
+    return are_the_same
+
+
+def same_states(
+    params: Sequence[Variable],
+    states: Sequence[State],
+    current: Callable[[], Mapping[Variable, State]],
+) -> Callable[[], bool]:
+    """Tells whether `states` still are those of `params`, with the same arrays, and counts of steps
+    that are as far apart: what is the same number of steps old is changed in one launch, with one
+    number.  A count that all share may be any.
     """
+    have_same_arrays = same_arrays(
+        lambda: (value for state in states for value in state.values() if hasattr(value, "dtype"))
+    )
 
-    def __init__(
-        self,
-        params: Sequence[Variable],
-        states: Sequence[State],
-        current: Callable[[], Mapping[Variable, State]],
-    ) -> None:
-        self._params, self._states, self._current = params, states, current
-        # references that are no holders, since who holds an array decides how it is written
-        self._arrays = [
-            [(name, ref(value)) for name, value in state.items() if hasattr(value, "dtype")]
-            for state in states
-        ]
-        self._ages = self._apart()
-
-    def _apart(self) -> list[int]:
-        counts = [state.get("step", 0) for state in self._states]
+    def ages() -> list[int]:
+        counts = [state.get("step", 0) for state in states]
         return [count - counts[0] for count in counts]
 
-    def __call__(self) -> bool:
-        current = self._current()
-        return (
-            all(map(is_, map(current.get, self._params), self._states))
-            and all(
-                state.get(name) is array()
-                for state, arrays in zip(self._states, self._arrays, strict=True)
-                for name, array in arrays
-            )
-            and self._apart() == self._ages
-        )
+    known = ages()
+
+    def are_the_same() -> bool:
+        found = map(current().get, params)
+        return all(map(is_, found, states)) and have_same_arrays() and ages() == known
+
+    return are_the_same
 
 
 def copied_state(value: Any) -> Any:

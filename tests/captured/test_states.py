@@ -115,3 +115,45 @@ def test_a_step_that_is_never_taken_leaves_no_state(cp):
     for _ in range(3):
         step(ag.Variable(cp.full(3, np.inf, "float32")))
     assert optimizer.state == {}
+
+
+@pytest.mark.parametrize("kind", [optim.EMA, optim.SWA])
+def test_averages_go_on_and_may_be_loaded(cp, kind):
+    ends = []
+    for wrap in (eager, ag.compile):
+        training = Training(cp, eager)
+        averages = kind(training.params)
+
+        def step(x, training=training, averages=averages):
+            loss = training.step(x)
+            averages.update()
+            return loss
+
+        training.run = wrap(step)
+        losses = []
+        for i in range(10):
+            losses.append(training.call(1.0 + i))
+            if i == 3:
+                saved = averages.state_dict()
+            if i == 6:
+                averages.load_state_dict(saved)
+        state = averages.state_dict()
+        ends.append([*losses, *training.state(), state.get("count", 0)])
+        ends[-1] += [average.get() for average in state["averages"]]
+    assert training.run.replays == 7  # all but an eager call and two recordings
+    assert_same(*ends)
+
+
+def test_a_failed_capture_does_not_count_for_an_average(cp):
+    x = ag.Variable(cp.ones(3, "float32"))
+    averages = optim.SWA([x])
+
+    @ag.compile
+    def step():
+        averages.update()
+        return x.value.sum().item()
+
+    for _ in range(3):
+        step()
+    assert averages.count == 3
+    assert "cannot be captured" in step.reason

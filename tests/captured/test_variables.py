@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from captured_steps import (
     STEPS,
     Training,
@@ -223,3 +224,33 @@ def test_launches_on_another_stream(cp):
             y = function(x)
         assert y.value.get().tolist() == [i + 2.0] * 3
     assert function.replays == 4
+
+
+@pytest.mark.parametrize("register", ["register_hook", "register_post_accumulate_grad_hook"])
+def test_hooks_that_come_and_go(cp, register):
+    """A replay is none that would call others than the step did."""
+
+    def double(x):
+        if isinstance(x, ag.Variable):  # after the gradient has been added
+            x.grad = x.grad * 2
+            return None
+        return x * 2
+
+    w = parameter(cp)
+
+    @ag.compile
+    def step(x):
+        w.grad = None
+        ag.sum(w * x).backward()
+
+    found = []
+    for i in range(8):
+        if i == 3:
+            handle = getattr(w, register)(double)
+        if i == 6:
+            handle.remove()
+        step(ag.Variable(cp.ones(3, "float32")))
+        found.append(float(w.grad[0]))
+    assert found == [1.0] * 3 + [2.0] * 3 + [1.0] * 2
+    assert step.reason is None
+    assert step.replays == 5  # all but an eager call and two recordings
