@@ -44,7 +44,7 @@ def sum_(
     where: Any = True,
 ) -> Any:
     """np.sum without its two Python calls, over rows as a product, and of half types in float32."""
-    if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind in HALVES:
+    if x.itemsize == 2 and dtype is None and x.dtype.kind in HALVES:
         wide = np.float32  # in their own digits a sum of ones would end at 256 or 2048
         return np.sum(x, axis, wide, None, keepdims, initial, where).astype(x.dtype)
     if where is True:
