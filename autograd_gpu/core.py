@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import warnings
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from typing import Any
@@ -23,10 +24,27 @@ from autograd_gpu.operands import scalar
 from autograd_gpu.precision import casting
 from autograd_gpu.variable import Variable
 
-core: Any = None
-if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
+INTERFACE = 1
+"""Raised together with that in c/core.h."""
+
+
+def _loaded() -> Any:
+    """The extension module, told what it needs to know; None where the Python code is to serve."""
+    if os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
+        return None
     try:
         core = import_module("autograd_gpu._core")
+    except ImportError:
+        return None
+    if getattr(core, "INTERFACE", None) != INTERFACE:
+        warnings.warn(
+            "autograd_gpu's compiled core was built from other sources than these, and is left "
+            "alone: install the package again",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        return None
+    try:
         core.configure(
             AccumulateGrad=AccumulateGrad,
             BACKENDS=BACKENDS,
@@ -46,8 +64,12 @@ if not os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
             scalar=scalar,
             watching=watching,
         )
-    except ImportError:  # not built, or in use: it serves one copy of the package in a process
-        core = None
+    except ImportError:  # in use: it serves one copy of the package in a process
+        return None
+    return core
+
+
+core = _loaded()
 
 # In the order of the enumerations in c/calls.c.
 CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(7)

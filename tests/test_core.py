@@ -18,7 +18,7 @@ import pytest
 
 import autograd_gpu as ag
 from autograd_gpu.backend import NAMESPACES
-from autograd_gpu.core import core
+from autograd_gpu.core import _loaded, core
 from autograd_gpu.primitive import PRIMITIVES
 
 needs_core = pytest.mark.skipif(
@@ -242,6 +242,13 @@ def test_nothing_but_the_module_is_exported():
     library = ctypes.PyDLL(core.__file__)
     assert hasattr(library, "PyInit__core")
     assert not any(hasattr(library, name) for name in ("names", "known", "at", "count_all"))
+
+
+@needs_core
+def test_a_core_of_other_sources_is_left_alone(monkeypatch):
+    monkeypatch.setattr(core, "INTERFACE", 0)
+    with pytest.warns(RuntimeWarning, match="install the package again"):
+        assert _loaded() is None
 
 
 def test_the_environment_switches_it_off():

@@ -17,6 +17,10 @@
 #pragma GCC visibility push(hidden)
 #endif
 
+/* Raised with every change of what the Python modules and these files expect of each other, there
+   (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
+#define INTERFACE 1
+
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
     PyObject *variable;       /* the class Variable */

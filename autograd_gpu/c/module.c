@@ -148,7 +148,8 @@ PyInit__core(void)
             return NULL;
     if ((empty_tuple = PyTuple_New(0)) == NULL || (module = PyModule_Create(&definition)) == NULL)
         return NULL;
-    if (PyModule_AddType(module, &OpType) < 0) {
+    if (PyModule_AddType(module, &OpType) < 0
+        || PyModule_AddIntConstant(module, "INTERFACE", INTERFACE) < 0) {
         Py_DECREF(module);
         return NULL;
     }
