@@ -138,6 +138,7 @@ def interleave(
             if slow and i >= SLOW_ROUNDS:
                 continue
             settle()
+            gc.collect()  # a graph in cycles is garbage of the program before, not of this one
             with context():
                 if not slow:
                     step()
