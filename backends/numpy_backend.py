@@ -112,6 +112,7 @@ def namespace() -> ModuleType:
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
+        checked_labels=numpy_rows.checked_labels,
         check_range=numpy_rows.check_range,
         conj=operator.methodcaller("conjugate"),
         COSTLY=numpy_fuse.COSTLY,
@@ -148,6 +149,7 @@ def namespace() -> ModuleType:
         rms_normalised=numpy_rms_norm.rms_normalised,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
+        weighted_mean=numpy_rows.weighted_mean,
         windows=windows,
     )
     vars(xp).update(convolution_nd.bound(xp))
