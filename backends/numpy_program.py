@@ -21,6 +21,7 @@ from autograd_gpu.backends.numpy_memory import (
     lay_out,
     size_of,
 )
+from autograd_gpu.backends.numpy_pruning import pruned
 from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_values import OUT, Argument, HostNumber, Into, Step, Value
 
@@ -75,7 +76,8 @@ class Program:
         lasting: set[int],
     ) -> None:
         self.tape, self.outputs = tape, outputs
-        self.facts = Analysis(tape, outputs, lasting)
+        self.steps = pruned(tape.steps, outputs)
+        self.facts = Analysis(self.steps, tape.slots, outputs, lasting)
         copies = Copies(self.facts)
         self.dropped = copies.dropped | self.facts.folded
         self.memory, self.places = lay_out(self.facts, copies)
@@ -103,7 +105,7 @@ class Program:
 
     def _gradients(self) -> Iterator[Value]:
         """Large results that become gradients: mostly they are forgotten before the next ones."""
-        for step in self.tape.steps:
+        for step in self.steps:
             if step.how == "set" and step.args[1] == "grad" and isinstance(step.args[2], Value):
                 value = step.args[2]
                 if value.root is value and size_of(value) >= LARGE and is_in_c_order(value):
@@ -233,7 +235,7 @@ class Program:
                 wanted.setdefault(facts.life[key][0], []).append(facts.roots[key])
         handed = {id(y.root) for y in self.outputs}
         dying: dict[int, list[str]] = {}
-        for number, step in enumerate(self.tape.steps):
+        for number, step in enumerate(self.steps):
             if number in self.dropped:
                 continue
             for root in wanted.get(number, ()):
