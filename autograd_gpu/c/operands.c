@@ -42,7 +42,7 @@ bind(Op *op, PyObject *const *args, Py_ssize_t given, PyObject *keywords, PyObje
 static int
 is_numeric(PyObject *array)
 {
-    PyObject *kind, *dtype = PyObject_GetAttr(array, names.dtype);
+    PyObject *kind, *dtype = dtype_of(array);
     int numeric = -1;
     if (dtype == NULL)
         return -1;
@@ -80,9 +80,9 @@ leaf_edge(PyObject *x, PyObject *value)
     PyObject *node = NULL, *shape, *dtype, *reference;
     if (*slot(x, at.accumulator) == NULL)
         return PyObject_CallOneArg(known.gradient_edge, x);
-    if ((shape = PyObject_GetAttr(value, names.shape)) == NULL)
+    if ((shape = shape_of(value)) == NULL)
         return NULL;
-    if ((dtype = PyObject_GetAttr(value, names.dtype)) == NULL)
+    if ((dtype = dtype_of(value)) == NULL)
         goto failed;
     node = known_node(x);
     if (node != NULL) {
