@@ -48,6 +48,17 @@ def describe(x: Any) -> str:
     return repr(x)[:60]
 
 
+def described(x: Any) -> str:
+    """The type of any value, with dtype and shape or as it is written."""
+    return f"{type(x).__name__} {describe(x)}"
+
+
+def require_function(name: str, f: Any, call: str) -> None:
+    """Raise TypeError with what to write if `f` is no function, but the value of one perhaps."""
+    if not callable(f):
+        raise TypeError(f"{name}: write {call} with a function f, not {described(f)}")
+
+
 def _is_option(x: Any) -> bool:
     """Whether `x` is neither an array nor a list with arrays."""
     inside = x if isinstance(x, (list, tuple)) else (x,)
