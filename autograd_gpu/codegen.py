@@ -175,7 +175,8 @@ class Writer:
         ]
         tests = ["xp is None"]
         tests += [
-            f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
+            f"(r_{x}.__class__ is not r_{first}.__class__"
+            f" and (r_{x}.__class__ not in NUMBERS or r_{first}.dtype.kind == 'V'))"
             for x in others
         ]
         tests += [

@@ -155,7 +155,7 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     PyObject *edges[MOST_PARAMETERS] = {NULL};
     PyObject *xp = NULL, *y = NULL, *aux = NULL, *node = NULL, *result = NULL;
     PyTypeObject *type;
-    int i, recorded = 1, any = 0, found, first = -1;
+    int i, recorded = 1, any = 0, floats = 0, found, first = -1, array;
 
     if (PyList_GET_SIZE(known.watching) || PyList_GET_SIZE(known.replaced_slots)
         || !bind(op, args, given, keywords, values))
@@ -178,9 +178,11 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
         if (first < 0)
             first = i;
         any |= edges[i] != NULL;
+        floats |= PyFloat_CheckExact(raw[i]);
     }
     if (first < 0)
         goto python;
+    array = first;
     type = Py_TYPE(raw[first]);
     for (i = first + 1; i < op->operands; i++)
         if (!Py_IS_TYPE(raw[i], type) && raw[i] != Py_None && !is_number(Py_TYPE(raw[i]))) {
@@ -188,7 +190,10 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
             if (first != 0 || op->operands != 2 || !is_number(type))
                 goto python;
             type = Py_TYPE(raw[i]);
+            array = i;
         }
+    if (floats && !is_number(type) && widened_by_floats(raw[array]) != 0)
+        goto python;
     xp = PyDict_GetItemWithError(known.on_one_device, (PyObject *)type);
     if (xp == NULL)
         goto python;
