@@ -117,7 +117,7 @@ class Writer:
         passed = "".join(f", {x}={x}" for x in self.statics)
         star = "*" if self.variadic else ""
         call = f"forward(xp, {star}{', '.join(raw)}{passed})"
-        plain = direct(self.forward, self.operands)
+        plain = None if self.variadic else direct(self.forward, self.operands, [*self.statics])
         if plain is not None:
             call = plain.expression(raw)
         lines += [
@@ -175,7 +175,8 @@ class Writer:
         ]
         tests = ["xp is None"]
         tests += [
-            f"(r_{x}.__class__ is not r_{first}.__class__ and r_{x}.__class__ not in NUMBERS)"
+            f"(r_{x}.__class__ is not r_{first}.__class__"
+            f" and (r_{x}.__class__ not in NUMBERS or r_{first}.dtype.kind == 'V'))"
             for x in others
         ]
         tests += [
@@ -255,40 +256,53 @@ class Writer:
 
 @dataclass(frozen=True)
 class Direct:
-    """A forward that is no more than `return xp.f(a, b)`, or `return a + b` or `return -a`."""
+    """A forward that is no more than `return xp.f(a, b, axis=axis)`, or `a + b` or `-a`."""
 
     sign: str
     function: str
+    statics: tuple[str, ...] = ()
 
     def expression(self, operands: Sequence[str]) -> str:
         if self.function:
-            return f"xp.{self.function}({', '.join(operands)})"
+            return f"xp.{self.function}({', '.join([*operands, *_passed(self.statics)])})"
         return f" {self.sign} ".join(operands) if len(operands) == 2 else self.sign + operands[0]
 
 
-def direct(forward: Callable[..., Any], operands: Sequence[str]) -> Direct | None:
+def direct(
+    forward: Callable[..., Any], operands: Sequence[str], statics: Sequence[str] = ()
+) -> Direct | None:
     """What `forward` does, if it is that little: it need not be called itself then."""
     code = forward.__code__
-    if code.co_freevars or len(code.co_varnames) != len(operands) + 1:
+    if code.co_freevars or len(code.co_varnames) != len(operands) + len(statics) + 1:
         return None
-    sign = _plain_bodies(len(operands)).get(code.co_code)
-    if sign is None:
-        return None
-    return Direct(sign, "" if sign else code.co_names[0])
+    bodies = _plain_bodies(len(operands), tuple(statics))
+    plain = bodies.get((code.co_code, code.co_consts[1:]))
+    if plain is None or plain.sign:
+        return plain
+    return Direct("", code.co_names[0], plain.statics)
 
 
 @functools.cache
-def _plain_bodies(count: int) -> dict[bytes, str]:
-    """The bytecode of such bodies, which no name is part of, and their signs."""
+def _plain_bodies(
+    count: int, statics: tuple[str, ...]
+) -> dict[tuple[bytes, tuple[Any, ...]], Direct]:
+    """Such bodies by their bytecode and their constants after the docstring, which hold neither
+    the function's name nor the operands'."""
     names = [f"x{i}" for i in range(count)]
-    bodies = {f"xp.f({', '.join(names)})": ""}
-    if count == 2:
-        bodies |= {f"x0 {sign} x1": sign for sign in "+-*/"}
-    if count == 1:
-        bodies["-x0"] = "-"
+    bodies = {f"xp.f({', '.join([*names, *_passed(statics)])})": Direct("", "f", statics)}
+    if count == 2 and not statics:
+        bodies |= {f"x0 {sign} x1": Direct(sign, "") for sign in "+-*/"}
+    if count == 1 and not statics:
+        bodies["-x0"] = Direct("-", "")
     compiled = {}
-    for body, sign in bodies.items():
+    for body, plain in bodies.items():
         scope: dict[str, Any] = {}
-        exec(f"def plain(xp, {', '.join(names)}): return {body}", scope)
-        compiled[scope["plain"].__code__.co_code] = sign
+        parameters = ", ".join(["xp", *names, *(["*"] if statics else []), *statics])
+        exec(f"def plain({parameters}):\n 'A docstring.'\n return {body}", scope)
+        code = scope["plain"].__code__
+        compiled[code.co_code, code.co_consts[1:]] = plain
     return compiled
+
+
+def _passed(statics: Sequence[str]) -> list[str]:
+    return [f"{x}={x}" for x in statics]

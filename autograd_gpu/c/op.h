@@ -52,6 +52,10 @@ int bind(Op *op, PyObject *const *args, Py_ssize_t given, PyObject *keywords, Py
    1: found; 0: a case for the Python function; -1: an error. */
 int unwrap(PyObject *x, int wanted, PyObject **raw, PyObject **edge);
 
+/* Whether an operation with a Python float would widen this array, as it does bfloat16: then it is
+   for the Python function, which casts the float.  -1: an error. */
+int widened_by_floats(PyObject *array);
+
 /* The call of an Op. */
 PyObject *call_op(PyObject *op, PyObject *const *args, size_t flags, PyObject *keywords);
 
