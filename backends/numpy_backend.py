@@ -276,9 +276,13 @@ class NumpyBackend:
         skip: tuple[Array | None, Array] | None = None,
     ) -> None:
         """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
-        step, given = getattr(self, f"{name}_step"), options()
-        for row in arrays:
-            step(*row, **given)
+        given = options()
+        if name == "sgd":
+            numpy_steps.sgd_steps(arrays, **given)
+        else:
+            step = getattr(self, f"{name}_step")
+            for row in arrays:
+                step(*row, **given)
         for row, copy in zip(arrays, copies or (), strict=False):
             if copy is not None:
                 copy[...] = row[0]

@@ -58,8 +58,8 @@ class SGD(Optimizer):
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         momentum = group["momentum"]
         first: set[int] = set()
-        for t in targets:
-            if momentum and "momentum_buffer" not in t.state:
+        for t in targets if momentum else ():
+            if "momentum_buffer" not in t.state:
                 begun(t.state, "momentum_buffer", t.x)
                 first.add(id(t.state))
 
@@ -74,7 +74,8 @@ class SGD(Optimizer):
             }
 
         buffer = "momentum_buffer" if momentum else ""
-        self.steps("sgd", targets, (buffer,), options, by=lambda state: id(state) in first)
+        by = (lambda state: id(state) in first) if first else None
+        self.steps("sgd", targets, (buffer,), options, by)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         SGD.update_all(self, [Target(x, grad, state)], group)
