@@ -57,6 +57,7 @@ static const Object OBJECTS[] = {
 
 static const Slot SLOTS[] = {
     {"value", &at.value, &known.variable},
+    {"grad", &at.grad, &known.variable},
     {"grad_fn", &at.grad_fn, &known.variable},
     {"_requires_grad", &at.requires_grad, &known.variable},
     {"_accumulator", &at.accumulator, &known.variable},
@@ -78,13 +79,16 @@ static const Object NAMES[] = {
     {"base", &names.base},
     {"dtype", &names.dtype},
     {"edges", &names.edges},
+    {"flags", &names.flags},
     {"hooks", &names.hooks},
+    {"itemsize", &names.itemsize},
     {"keep_for", &names.keep_for},
     {"kind", &names.kind},
     {"release", &names.release},
     {"shape", &names.shape},
     {"value", &names.value},
     {"variable", &names.variable},
+    {"writeable", &names.writeable},
     {NULL, NULL},
 };
 
@@ -129,6 +133,7 @@ static PyMethodDef functions[] = {
     {"configure", FUNCTION(configure), METH_VARARGS | METH_KEYWORDS, NULL},
     {"configure_numpy", FUNCTION(configure_numpy), METH_VARARGS | METH_KEYWORDS, NULL},
     {"count_all", count_all, METH_O, NULL},
+    {"gather", FUNCTION(gather), METH_FASTCALL, NULL},
     {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},

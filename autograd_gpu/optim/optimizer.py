@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.groups import Group, Groups
+from autograd_gpu.optim.plans import Plan, taken
 from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
     State,
@@ -80,9 +81,12 @@ class Optimizer(Groups):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "update" in vars(cls) and "update_all" not in vars(cls):
-            # what a subclass of Adam says in `update` counts
+        own = vars(cls)
+        # what a subclass of Adam says counts
+        if "update" in own and "update_all" not in own:
             cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
+        if ("update" in own or "update_all" in own) and "plan" not in own:
+            cls.plan = Optimizer.plan  # type: ignore[method-assign]
 
     @property
     def state(self) -> dict[Variable, State]:
@@ -151,6 +155,10 @@ class Optimizer(Groups):
     def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
         targets, maximize, states = [], group.get("maximize"), self._states
+        if not maximize and recorder.get() is None:
+            plan = self.plan(group)
+            if plan is not None and taken(plan, group["params"], states):
+                return
         for x in params:
             grad = x.grad
             if grad is None:
@@ -216,6 +224,10 @@ class Optimizer(Groups):
             states = [t.state for t in targets]
             watcher.depends(same_states(params, states, lambda: self._states))
 
+    def plan(self, group: Group) -> Plan | None:
+        """What a step of a group comes down to where all parameters are as usual, or None."""
+        return None
+
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         """Change parameters of one group and their states in place: here one after the other."""
         self.each_alone(self.update, targets, group)
@@ -271,24 +283,11 @@ class Optimizer(Groups):
 
         return call
 
-    def counted(
-        self,
-        name: str,
-        targets: Sequence[Target],
-        states: Sequence[str],
-        options: Callable[[], Mapping[str, Any]],
-    ) -> None:
-        """`steps` that are counted: `options()` are those besides `step`, which is 1 in the first
-        one and may differ between parameters."""
+    def counted(self, plan: Plan, targets: Sequence[Target]) -> None:
+        """`steps` that are counted."""
         for t in targets:
             t.state.setdefault("step", 0)
-
-        def all_options(states: Sequence[State]) -> dict[str, Any]:
-            for state in states:
-                state["step"] += 1
-            return {**options(), "step": states[0]["step"]}
-
-        self.steps(name, targets, states, all_options, by=lambda state: state["step"])
+        self.steps(plan.name, targets, plan.states, plan.options, by=lambda state: state["step"])
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""
