@@ -86,21 +86,18 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
 static PyObject *
 shape_shared(PyObject *y, PyObject **edges, int count)
 {
-    PyObject *shape = shape_of(y);
     int i, same;
-    for (i = 0; shape != NULL && i < count; i++)
+    for (i = 0; i < count; i++)
         if (edges[i] != NULL && is_node(edges[i])) {
             PyObject *earlier = *slot(edges[i], at.shape);
             if (earlier == NULL)
                 break;
-            same = PyObject_RichCompareBool(earlier, shape, Py_EQ);
-            if (same < 0)
-                Py_CLEAR(shape);
-            else if (same)
-                Py_SETREF(shape, Py_NewRef(earlier));
+            same = has_shape(y, earlier);
+            if (same)
+                return same < 0 ? NULL : Py_NewRef(earlier);
             break;
         }
-    return shape;
+    return shape_of(y);
 }
 
 /* The node of a call; takes the edges over. */
@@ -220,7 +217,9 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
         PyObject *scalar_y = y;
         if (PyErr_Occurred())
             goto done;
-        y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
+        y = from_scalar(type, scalar_y);
+        if (y == NULL && !PyErr_Occurred())
+            y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
         Py_DECREF(scalar_y);
         if (y == NULL)
             goto done;
