@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from autograd_gpu.tangents import Rule, tangent_source
@@ -256,16 +257,15 @@ class Writer:
 
 @dataclass(frozen=True)
 class Direct:
-    """A forward that is no more than `return xp.f(a, b, axis=axis)`, or `a + b` or `-a`."""
+    """A forward that is no more than `return xp.f(a, b, 0, axis=axis)`."""
 
-    sign: str
     function: str
+    constants: tuple[int, ...] = ()
     statics: tuple[str, ...] = ()
 
     def expression(self, operands: Sequence[str]) -> str:
-        if self.function:
-            return f"xp.{self.function}({', '.join([*operands, *_passed(self.statics)])})"
-        return f" {self.sign} ".join(operands) if len(operands) == 2 else self.sign + operands[0]
+        named = [f"{x}={x}" for x in self.statics]
+        return f"xp.{self.function}({', '.join([*operands, *map(repr, self.constants), *named])})"
 
 
 def direct(
@@ -275,34 +275,20 @@ def direct(
     code = forward.__code__
     if code.co_freevars or len(code.co_varnames) != len(operands) + len(statics) + 1:
         return None
-    bodies = _plain_bodies(len(operands), tuple(statics))
-    plain = bodies.get((code.co_code, code.co_consts[1:]))
-    if plain is None or plain.sign:
-        return plain
-    return Direct("", code.co_names[0], plain.statics)
+    numbers = tuple(x for x in code.co_consts if type(x) is int)
+    call = Direct("f", numbers, tuple(statics))
+    # None of bytecode and constants, the docstring aside, holds the names of xp, f and operands.
+    plain = _plain(len(operands), call)
+    if (plain.co_code, plain.co_consts[1:]) != (code.co_code, code.co_consts[1:]):
+        return None
+    return Direct(code.co_names[0], numbers, call.statics)
 
 
 @functools.cache
-def _plain_bodies(
-    count: int, statics: tuple[str, ...]
-) -> dict[tuple[bytes, tuple[Any, ...]], Direct]:
-    """Such bodies by their bytecode and their constants after the docstring, which hold neither
-    the function's name nor the operands'."""
+def _plain(count: int, call: Direct) -> CodeType:
+    """A function with a docstring, `count` operands and no more than this call."""
     names = [f"x{i}" for i in range(count)]
-    bodies = {f"xp.f({', '.join([*names, *_passed(statics)])})": Direct("", "f", statics)}
-    if count == 2 and not statics:
-        bodies |= {f"x0 {sign} x1": Direct(sign, "") for sign in "+-*/"}
-    if count == 1 and not statics:
-        bodies["-x0"] = Direct("-", "")
-    compiled = {}
-    for body, plain in bodies.items():
-        scope: dict[str, Any] = {}
-        parameters = ", ".join(["xp", *names, *(["*"] if statics else []), *statics])
-        exec(f"def plain({parameters}):\n 'A docstring.'\n return {body}", scope)
-        code = scope["plain"].__code__
-        compiled[code.co_code, code.co_consts[1:]] = plain
-    return compiled
-
-
-def _passed(statics: Sequence[str]) -> list[str]:
-    return [f"{x}={x}" for x in statics]
+    parameters = ", ".join(["xp", *names, *(["*"] if call.statics else []), *call.statics])
+    scope: dict[str, Any] = {}
+    exec(f"def f({parameters}):\n 'A docstring.'\n return {call.expression(names)}", scope)
+    return scope["f"].__code__  # type: ignore[no-any-return]

@@ -55,10 +55,8 @@ def _configured() -> Any:
 
 core = _configured()
 
-# In the order of the enumerations in c/calls.c.
-CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(7)
+# In the order of the enumeration in c/op.h.
 OPERAND, SHAPE, STATIC, RESULT, AUX = range(5)
-BINARY = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
 
 
 def compiled(
@@ -71,10 +69,13 @@ def compiled(
     if core is None or writer.variadic or writer.outputs:
         return op
     statics = writer.statics.values()
+    plain = direct(writer.forward, writer.operands, [*writer.statics])
     fast = core.Op(
         python=op,
         node_type=node_type,
         forward=writer.forward,
+        function=plain and plain.function,
+        constants=plain.constants if plain else (),
         statics=tuple(writer.statics),
         # The class stands for a parameter that has to be given.
         defaults=tuple(core.Op if p.default is p.empty else p.default for p in statics),
@@ -85,20 +86,8 @@ def compiled(
         casts=writer.cast is not None,
         aux=writer.aux,
         reflected=reflected,
-        **_how(writer),
     )
     return functools.update_wrapper(fast, op)
-
-
-def _how(writer: Writer) -> dict[str, Any]:
-    """How the value is computed: an operator, a function of the namespace, or the forward."""
-    plain = direct(writer.forward, writer.operands, [*writer.statics])
-    if plain is None:
-        return {"how": CALL_FORWARD, "function": ""}
-    if plain.function:
-        return {"how": CALL_NAMESPACE, "function": plain.function}
-    how = BINARY[plain.sign] if len(writer.operands) == 2 else NEGATE
-    return {"how": how, "function": ""}
 
 
 def _bits(writer: Writer, operands: Iterable[str]) -> int:

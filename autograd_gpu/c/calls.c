@@ -19,33 +19,39 @@ is_on(PyObject *variable, PyObject *off)
     return on;
 }
 
+/* A function of a namespace, owned.  The dictionary of a module is asked without the detour by the
+   attributes that all modules have. */
+static PyObject *
+function_of(PyObject *xp, PyObject *name)
+{
+    PyObject *function;
+    if (!PyModule_CheckExact(xp))
+        return PyObject_GetAttr(xp, name);
+    function = PyDict_GetItemWithError(PyModule_GetDict(xp), name);
+    if (function != NULL)
+        return Py_NewRef(function);
+    return PyErr_Occurred() ? NULL : PyObject_GetAttr(xp, name);
+}
+
 static PyObject *
 compute(Op *op, PyObject *xp, PyObject **raw, PyObject **values)
 {
-    PyObject *call[MOST_PARAMETERS + 2];
-    PyObject *function, *y, *named = NULL;
-    Py_ssize_t i, all = op->operands + PyTuple_GET_SIZE(op->statics);
-    switch (op->how) {
-    case ADD: return PyNumber_Add(raw[0], raw[1]);
-    case SUBTRACT: return PyNumber_Subtract(raw[0], raw[1]);
-    case MULTIPLY: return PyNumber_Multiply(raw[0], raw[1]);
-    case DIVIDE: return PyNumber_TrueDivide(raw[0], raw[1]);
-    case NEGATE: return PyNumber_Negative(raw[0]);
-    default:
-        if (all > op->operands)
-            named = op->statics;
-        call[0] = xp;
-        for (i = 0; i < all; i++)
-            call[1 + i] = i < op->operands ? raw[i] : values[i];
-        if (op->how == CALL_FORWARD)
-            return PyObject_Vectorcall(op->forward, call, 1 + op->operands, named);
-        function = PyObject_GetAttr(xp, op->function);
-        if (function == NULL)
-            return NULL;
-        y = PyObject_Vectorcall(function, call + 1, op->operands, named);
-        Py_DECREF(function);
-        return y;
-    }
+    PyObject *call[2 * MOST_PARAMETERS + 1], *function, *y;
+    Py_ssize_t statics = PyTuple_GET_SIZE(op->statics), given = 0, i;
+    if (op->function == Py_None)
+        call[given++] = xp;
+    for (i = 0; i < op->operands; i++)
+        call[given++] = raw[i];
+    for (i = 0; i < PyTuple_GET_SIZE(op->constants); i++)
+        call[given++] = PyTuple_GET_ITEM(op->constants, i);
+    for (i = 0; i < statics; i++)
+        call[given + i] = values[op->operands + i];
+    function = op->function == Py_None ? Py_NewRef(op->forward) : function_of(xp, op->function);
+    if (function == NULL)
+        return NULL;
+    y = PyObject_Vectorcall(function, call, given, statics ? op->statics : NULL);
+    Py_DECREF(function);
+    return y;
 }
 
 /* What the backward will need, owned, or NULL with an error. */
@@ -80,21 +86,18 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
 static PyObject *
 shape_shared(PyObject *y, PyObject **edges, int count)
 {
-    PyObject *shape = shape_of(y);
     int i, same;
-    for (i = 0; shape != NULL && i < count; i++)
+    for (i = 0; i < count; i++)
         if (edges[i] != NULL && is_node(edges[i])) {
             PyObject *earlier = *slot(edges[i], at.shape);
             if (earlier == NULL)
                 break;
-            same = PyObject_RichCompareBool(earlier, shape, Py_EQ);
-            if (same < 0)
-                Py_CLEAR(shape);
-            else if (same)
-                Py_SETREF(shape, Py_NewRef(earlier));
+            same = has_shape(y, earlier);
+            if (same)
+                return same < 0 ? NULL : Py_NewRef(earlier);
             break;
         }
-    return shape;
+    return shape_of(y);
 }
 
 /* The node of a call; takes the edges over. */
@@ -214,7 +217,9 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
         PyObject *scalar_y = y;
         if (PyErr_Occurred())
             goto done;
-        y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
+        y = from_scalar(type, scalar_y);
+        if (y == NULL && !PyErr_Occurred())
+            y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
         Py_DECREF(scalar_y);
         if (y == NULL)
             goto done;

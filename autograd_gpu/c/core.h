@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 3
+#define INTERFACE 4
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -44,9 +44,8 @@ typedef struct {
 
 /* Names of attributes. */
 typedef struct {
-    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *edges, *flags;
-    PyObject *hooks, *itemsize, *keep_for, *kind, *release, *shape, *value, *variable;
-    PyObject *writeable;
+    PyObject *after, *asarray, *backward, *backward_recorded, *base, *dtype, *edges, *hooks;
+    PyObject *keep_for, *kind, *release, *shape, *value, *variable;
 } Names;
 
 /* Where slots lie in their objects. */
@@ -74,12 +73,21 @@ PyObject *numpy_maximum(PyObject *module, PyObject *const *args, Py_ssize_t give
 PyObject *numpy_sum(PyObject *module, PyObject *const *args, Py_ssize_t given,
                     PyObject *keywords);
 
+/* NumPy's class of arrays. */
+extern PyTypeObject *ndarray;
+
+/* To be called before anything else; -1 with an error. */
+int import_numpy(void);
+
 /* Attributes of an array, owned, or NULL with an error. */
 PyObject *shape_of(PyObject *array);
 PyObject *dtype_of(PyObject *array);
 
-/* The getter of an attribute that an extension type defines, or NULL; no error is left. */
-PyGetSetDef *getter_of(PyTypeObject *type, PyObject *name);
+/* Whether an array has this shape; -1 with an error. */
+int has_shape(PyObject *array, PyObject *shape);
+
+/* The array, of class `type`, of a scalar that NumPy has made in its place; or NULL. */
+PyObject *from_scalar(PyTypeObject *type, PyObject *y);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);

@@ -1,59 +1,29 @@
 /* What an optimiser's step gets, of all parameters in one call. */
 
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
+
 #include "core.h"
 
-/* 1 if an array may be written into: nobody but a Variable's slot holds it, it is no view, and not
-   read-only; 0 if not, or if it does not say, and -1 with an error. */
+#include <numpy/ndarraytypes.h>
+
+/* Whether an array may be written into: nobody but a Variable's slot holds it, it is no view, and
+   not read-only. */
 static int
-is_free(PyObject *array)
+is_free(PyArrayObject *array)
 {
-    PyObject *base, *flags, *writeable;
-    int yes;
-    if (Py_REFCNT(array) != 1)
-        return 0;
-    if ((base = PyObject_GetAttr(array, names.base)) == NULL)
-        return -1;
-    Py_DECREF(base);
-    if (base != Py_None)
-        return 0;
-    if ((flags = PyObject_GetAttr(array, names.flags)) == NULL)
-        return -1;
-    writeable = PyObject_GetAttr(flags, names.writeable);
-    Py_DECREF(flags);
-    if (writeable == NULL) {
-        if (!PyErr_ExceptionMatches(PyExc_AttributeError))
-            return -1;
-        PyErr_Clear();
-        return 0;
-    }
-    yes = writeable == Py_True;
-    Py_DECREF(writeable);
-    return yes;
+    return Py_REFCNT(array) == 1 && PyArray_BASE(array) == NULL && PyArray_ISWRITEABLE(array);
 }
 
-/* 1 if a gradient has the shape of its parameter and its dtype, which is not a half type. */
+/* Whether two arrays have one shape and one dtype, which is no half type. */
 static int
-fits(PyObject *grad, PyObject *value)
+are_alike(PyArrayObject *x, PyArrayObject *y)
 {
-    PyObject *mine = dtype_of(grad), *other = dtype_of(value), *size;
-    int same = mine == NULL || other == NULL ? -1 : mine == other;
-    if (same > 0) {
-        if ((size = PyObject_GetAttr(mine, names.itemsize)) == NULL)
-            same = -1;
-        else {
-            same = PyLong_AsLong(size) > 2;
-            Py_DECREF(size);
-        }
-    }
-    Py_XDECREF(mine);
-    Py_XDECREF(other);
-    if (same <= 0)
-        return same;
-    mine = shape_of(grad);
-    other = shape_of(value);
-    same = mine == NULL || other == NULL ? -1 : PyObject_RichCompareBool(mine, other, Py_EQ);
-    Py_XDECREF(mine);
-    Py_XDECREF(other);
+    int i, count = PyArray_NDIM(x);
+    int same = PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_ITEMSIZE(x) > 2
+               && PyArray_NDIM(y) == count;
+    for (i = 0; same && i < count; i++)
+        same = PyArray_DIM(x, i) == PyArray_DIM(y, i);
     return same;
 }
 
@@ -69,9 +39,9 @@ row_of(PyObject *value, PyObject *grad, PyObject *state, PyObject *wanted)
     PyTuple_SET_ITEM(row, 1, Py_NewRef(grad));
     for (i = 0; i < count; i++) {
         PyObject *name = PyTuple_GET_ITEM(wanted, i), *array = Py_None;
-        if (PyObject_Size(name))
+        if (PyObject_Size(name) != 0)
             array = PyDict_GetItemWithError(state, name);
-        if (array == NULL || (array != Py_None && Py_TYPE(array) != Py_TYPE(value))) {
+        if (array == NULL || (array != Py_None && !Py_IS_TYPE(array, ndarray))) {
             Py_DECREF(row);
             return NULL;
         }
@@ -85,35 +55,29 @@ static int
 add(PyObject *parameter, PyObject *known_states, PyObject *wanted, PyObject *rows, PyObject *states)
 {
     PyObject *value, *grad, *state, *row;
-    int done;
+    int failed;
     if (!PyObject_TypeCheck(parameter, (PyTypeObject *)known.variable))
         return 0;
     value = *slot(parameter, at.value);
     grad = *slot(parameter, at.grad);
-    if (value == NULL || grad == NULL)
-        return 0;
     if (grad == Py_None)
         return 1;
-    if (Py_TYPE(grad) != Py_TYPE(value) || !PyDict_Contains(known.backends, (PyObject *)Py_TYPE(grad)))
+    if (value == NULL || grad == NULL || !Py_IS_TYPE(value, ndarray) || !Py_IS_TYPE(grad, ndarray)
+        || !is_free((PyArrayObject *)value)
+        || !are_alike((PyArrayObject *)value, (PyArrayObject *)grad))
         return 0;
-    if (PyList_GET_SIZE(rows)
-        && Py_TYPE(PyTuple_GET_ITEM(PyList_GET_ITEM(rows, 0), 0)) != Py_TYPE(value))
-        return 0;
-    if ((done = is_free(value)) <= 0 || (done = fits(grad, value)) <= 0)
-        return done;
     state = PyDict_GetItemWithError(known_states, parameter);
-    if (state == NULL || !PyDict_CheckExact(state))
+    if (state == NULL || !PyDict_CheckExact(state)
+        || (row = row_of(value, grad, state, wanted)) == NULL)
         return PyErr_Occurred() ? -1 : 0;
-    if ((row = row_of(value, grad, state, wanted)) == NULL)
-        return PyErr_Occurred() ? -1 : 0;
-    done = PyList_Append(rows, row) < 0 || PyList_Append(states, state) < 0 ? -1 : 1;
+    failed = PyList_Append(rows, row) < 0 || PyList_Append(states, state) < 0;
     Py_DECREF(row);
-    return done;
+    return failed ? -1 : 1;
 }
 
 /* gather(parameters, states, names): for each parameter with a gradient, (its array, its gradient,
-   *what its state has under the names, None under ''), and a list of these states.  None unless all of it is as in
-   most steps: of one array type, gradients like their parameters, which nobody else holds. */
+   *what its state has under the names, None under ''), and a list of these states.  None unless all
+   of it is as in most steps: NumPy's arrays, which nobody else holds, and gradients like them. */
 PyObject *
 gather(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {

@@ -79,16 +79,13 @@ static const Object NAMES[] = {
     {"base", &names.base},
     {"dtype", &names.dtype},
     {"edges", &names.edges},
-    {"flags", &names.flags},
     {"hooks", &names.hooks},
-    {"itemsize", &names.itemsize},
     {"keep_for", &names.keep_for},
     {"kind", &names.kind},
     {"release", &names.release},
     {"shape", &names.shape},
     {"value", &names.value},
     {"variable", &names.variable},
-    {"writeable", &names.writeable},
     {NULL, NULL},
 };
 
@@ -154,6 +151,8 @@ PyInit__core(void)
 {
     const Object *name;
     PyObject *module;
+    if (import_numpy() < 0)
+        return NULL;
     for (name = NAMES; name->name != NULL; name++)
         if ((*name->place = PyUnicode_InternFromString(name->name)) == NULL)
             return NULL;

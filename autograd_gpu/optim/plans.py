@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
-from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES
+from autograd_gpu.backend import BACKENDS
 from autograd_gpu.core import core
 from autograd_gpu.optim.state import State
 from autograd_gpu.variable import Variable
@@ -40,10 +40,10 @@ def counting(
 
 
 def taken(plan: Plan, params: Sequence[Variable], states: Mapping[Variable, State]) -> bool:
-    """Take the step if there is a compiled core and everything is as in most steps: no parameter is
-    of a half type or without a state, no array is held by anybody else, no gradient has to be
-    refused, and all are the same number of steps old."""
-    if core is None or SEVERAL_DEVICES or type(params) is not list:
+    """Take the step if there is a compiled core and everything is as in most steps: all arrays are
+    NumPy's, no parameter is of a half type, without a state or held by anybody else, no gradient has
+    to be refused, and all are the same number of steps old."""
+    if core is None or type(params) is not list:
         return False
     found = core.gather(params, states, plan.states)
     if found is None:
