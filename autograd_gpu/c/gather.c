@@ -15,13 +15,14 @@ is_free(PyArrayObject *array)
     return Py_REFCNT(array) == 1 && PyArray_BASE(array) == NULL && PyArray_ISWRITEABLE(array);
 }
 
-/* Whether two arrays have one shape and one dtype, which is no half type. */
+/* Whether two arrays have one shape and one dtype, which is none that is computed in another. */
 static int
 are_alike(PyArrayObject *x, PyArrayObject *y)
 {
-    int i, count = PyArray_NDIM(x);
-    int same = PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_ITEMSIZE(x) > 2
-               && PyArray_NDIM(y) == count;
+    int i, count = PyArray_NDIM(x), type = PyArray_TYPE(x);
+    int is_usual = type == NPY_FLOAT || type == NPY_DOUBLE || type == NPY_CFLOAT
+                   || type == NPY_CDOUBLE;
+    int same = is_usual && PyArray_DESCR(x) == PyArray_DESCR(y) && PyArray_NDIM(y) == count;
     for (i = 0; same && i < count; i++)
         same = PyArray_DIM(x, i) == PyArray_DIM(y, i);
     return same;

@@ -40,8 +40,8 @@ def counting(
 
 
 def taken(plan: Plan, params: Sequence[Variable], states: Mapping[Variable, State]) -> bool:
-    """Take the step if there is a compiled core and everything is as in most steps: all arrays are
-    NumPy's, no parameter is of a half type, without a state or held by anybody else, no gradient has
+    """Take the step if there is a compiled core and everything is as in most steps: arrays are
+    NumPy's, no parameter is of a half type, without a state or held by anybody else, no gradient is
     to be refused, and all are the same number of steps old."""
     if core is None or type(params) is not list:
         return False
