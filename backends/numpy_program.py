@@ -6,13 +6,14 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ref
 
 import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
 from autograd_gpu.backends.numpy_copies import Copies
+from autograd_gpu.backends.numpy_guards import Guards, Leaf
 from autograd_gpu.backends.numpy_memory import (
     POOLED,
     Kept,
@@ -39,23 +40,6 @@ _IN_PLACE = {
     operator.imul: np.multiply,
     operator.itruediv: np.true_divide,
 }
-
-
-class Leaf(NamedTuple):
-    """A Variable from outside, and what a backward looks at, as it was when the step read it."""
-
-    variable: Any
-    requires_grad: bool
-    hooks: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, variable: Any) -> Leaf:
-        return cls(variable, variable._requires_grad, hooks_of(variable))
-
-
-def hooks_of(variable: Any) -> tuple[Any, ...]:
-    """The hooks of a leaf: those for its gradient, and those for afterwards."""
-    return tuple(variable._hooks or ()), tuple(variable._post_hooks or ())
 
 
 class Program:
@@ -88,8 +72,11 @@ class Program:
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
-        lines += [self._differs(leaf) for leaf in leaves]
         code = [f"if {line}:\n        return None" for line in lines]
+        self.fixed = [root for root in tape.slots if self._is_static(root)]
+        holders = [root.content[0] for root in self.fixed]
+        self.guards = Guards(leaves, holders, self._link_slots, self._name)
+        code += self.guards.lines()
         code += self._slots()
         for i, variable in enumerate(is_variable):
             code.append(f"i{i} = given[{i}]{'.value' if variable else ''}")
@@ -110,16 +97,6 @@ class Program:
                 value = step.args[2]
                 if value.root is value and size_of(value) >= LARGE and is_in_c_order(value):
                     yield value
-
-    def _differs(self, leaf: Leaf) -> str:
-        """Source for whether a backward would be another one than that of the recording."""
-        name = self._variable(leaf.variable)
-        if not leaf.requires_grad:
-            return f"{name}._requires_grad"
-        if any(leaf.hooks):
-            hooks = f"{self._name(hooks_of)}({name}) != {self._name(leaf.hooks)}"
-            return f"not {name}._requires_grad or {hooks}"
-        return f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
 
     # Names -------------------------------------------------------------------------------------
 
@@ -178,13 +155,10 @@ class Program:
     # Code --------------------------------------------------------------------------------------
 
     def _slots(self) -> Iterator[str]:
-        """What Variables have to hold for this program to be the right one."""
-        fixed = []
+        """What Variables have to hold besides for this program to be the right one."""
         for root in self.tape.slots:
             place = self._slot(*root.content)
-            if self._is_static(root):
-                fixed.append((place, root))
-            else:
+            if not self._is_static(root):
                 name = self._value(root)
                 yield f"{name} = {place}"
                 kind, layout = self._name(np.ndarray), self._name(root.layout)
@@ -197,16 +171,6 @@ class Program:
                     f"or {place}.base is not None:\n"
                     f"        return None"
                 )
-        self.fixed = [root for _, root in fixed]
-        for start in range(0, len(fixed), 20):
-            tests = [
-                f"{place} is not h{i}()"
-                for i, (place, _) in enumerate(fixed[start : start + 20], start)
-            ]
-            for i in range(start, start + len(tests)):
-                self.scope[f"h{i}"] = _nothing
-            self.scope["link"] = self._link_slots
-            yield f"if {' or '.join(tests)}:\n        if not link():\n            return None"
 
     def _body(self) -> tuple[list[str], list[str]]:
         """The lines up to the first that anybody else could see the effect of, and the others."""
@@ -381,7 +345,7 @@ class Program:
                 or (array.shape, array.strides, array.dtype) != root.layout
             ):
                 return False
-            self.scope[f"h{i}"] = ref(array)
+            self.guards.references[i] = ref(array)
             self.places[id(root)] = array.ctypes.data
         for value in self.linked:
             if value.root.kind == "slot":
@@ -422,7 +386,3 @@ def _is_seen(step: Step, read: set[tuple[int, str]]) -> bool:
 def _is_literal(x: Any) -> bool:
     """Whether `repr` of a float or string is its source."""
     return isinstance(x, str) or x - x == 0
-
-
-def _nothing() -> None:
-    """A reference to nothing: slots are linked at the first call."""

@@ -61,9 +61,9 @@ add(PyObject *parameter, PyObject *known_states, PyObject *wanted, PyObject *row
         return 0;
     value = *slot(parameter, at.value);
     grad = *slot(parameter, at.grad);
-    if (grad == Py_None)
+    if (grad == Py_None || grad == NULL) /* which was never set */
         return 1;
-    if (value == NULL || grad == NULL || !Py_IS_TYPE(value, ndarray) || !Py_IS_TYPE(grad, ndarray)
+    if (value == NULL || !Py_IS_TYPE(value, ndarray) || !Py_IS_TYPE(grad, ndarray)
         || !is_free((PyArrayObject *)value)
         || !are_alike((PyArrayObject *)value, (PyArrayObject *)grad))
         return 0;

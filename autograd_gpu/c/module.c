@@ -135,6 +135,7 @@ static PyMethodDef functions[] = {
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
     {"sum", FUNCTION(numpy_sum), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"unchanged", FUNCTION(unchanged), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 
