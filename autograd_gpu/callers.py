@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import sys
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -46,6 +47,27 @@ def describe(x: Any) -> str:
         shown = [describe(v) for v in x[:4]] + ["..."] * (len(x) > 4)
         return f"[{', '.join(shown)}]"
     return repr(x)[:60]
+
+
+def described(x: Any) -> str:
+    """The type of any value, with dtype and shape or as it is written."""
+    return f"{type(x).__name__} {describe(x)}"
+
+
+def require_function(name: str, f: Any, call: str) -> None:
+    """Raise TypeError with what to write if `f` is no function, but the value of one perhaps."""
+    if not callable(f):
+        raise TypeError(f"{name}: write {call} with a function f, not {described(f)}")
+
+
+def require_keys(name: str, state: Any, keys: Iterable[str]) -> None:
+    """Raise ValueError for a `state` that is not of `name`, as it lacks some of `keys`."""
+    missing = [key for key in keys if key not in state]
+    if missing:
+        raise ValueError(
+            f"{name}: the state is of something else: it has {sorted(map(str, state))[:8]}, "
+            f"and not {missing}"
+        )
 
 
 def _is_option(x: Any) -> bool:

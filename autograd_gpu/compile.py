@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
 from autograd_gpu.backend import BACKENDS, Backend, current_backend
+from autograd_gpu.callers import require_function
 from autograd_gpu.graph import make_result
 from autograd_gpu.modes import anomaly, levels, recording, watching
 from autograd_gpu.precision import casting, own_casts
@@ -388,4 +389,5 @@ def compile(function: Callable[P, R]) -> Compiled[P, R]:
     >>> print([f"{step(x).item():.2f}" for _ in range(5)])
     ['9.00', '3.24', '1.17', '0.42', '0.15']
     """
+    require_function("compile", function, "compile(f)(x)")
     return Compiled(function)

@@ -21,6 +21,7 @@ from autograd_gpu.backend import (
     find_backend,
     load_backend,
 )
+from autograd_gpu.callers import require_keys
 from autograd_gpu.variable import Variable
 
 
@@ -129,6 +130,7 @@ class Batches:
 
     def load_state_dict(self, state: Mapping[str, int]) -> None:
         """Go on from where `state` was taken; ValueError unless rows and batches are as many."""
+        require_keys("Batches", state, ("size", "batch_size", "seed", "epoch", "position"))
         for name in ("size", "batch_size"):
             if state[name] != getattr(self, name):
                 raise ValueError(

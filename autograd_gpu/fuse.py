@@ -14,6 +14,7 @@ from typing import Any
 from autograd_gpu import engine
 from autograd_gpu.backend import BACKENDS, Array, Backend
 from autograd_gpu.batching import each
+from autograd_gpu.callers import require_function
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -307,6 +308,10 @@ def fuse(function: Callable[..., Any]) -> Fused:
     shapes, dtypes and other arguments, so what it computes must depend on these only.  Inputs are
     kept for the backward, and on a CPU what takes longer to compute anew (exponentials and such).
 
+    It pays for several ops on large arrays, the memory of which each op by itself would read and
+    write.  On a CPU it does not pay on small arrays: looking up the kernel takes longer there than
+    the ops do, and the plain function is faster.  What helps a step of these is `compile`.
+
     Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
     arguments), it runs op by op as if it were not decorated, and `.reason` says why.
 
@@ -320,6 +325,7 @@ def fuse(function: Callable[..., Any]) -> Fused:
     >>> print(swish.reason)
     None
     """
+    require_function("fuse", function, "fuse(f)(x)")
     return Fused(function)
 
 

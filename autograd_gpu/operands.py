@@ -34,15 +34,16 @@ class ForeignOperand(TypeError):
 def unify(op: str, *operands: Any) -> tuple[Any, ...]:
     """The common namespace of `operands`, and these as arrays of its backend.
 
-    Python numbers stay as they are beside an array, since they take part in its dtype weakly; lists
-    become arrays, in double precision beside arrays of that.  In place of the namespace stands an
-    `Elsewhere` where the operands live on another device than the current one.  Raises TypeError
-    for operands on two backends or devices, ForeignOperand for a type that is not known.
+    Python numbers stay as they are beside an array, since they take part in its dtype weakly (for
+    bfloat16 `_weak` sees to that); lists become arrays, in double precision beside arrays of that.
+    In place of the namespace stands an `Elsewhere` where the operands live on another device than
+    the current one.  Raises TypeError for operands on two backends or devices, ForeignOperand for
+    a type that is not known.
     """
     if len(operands) == 2 and type(operands[0]) in NUMBERS:
         xp = ON_ONE_DEVICE.get(type(operands[1]))
         if xp is not None:
-            return (xp, *operands)
+            return (xp, *_weak(operands))
     backend = None
     for x in operands:
         if x is None or (isinstance(x, (*SCALARS, list, tuple)) and not hasattr(x, "dtype")):
@@ -91,7 +92,19 @@ def unify(op: str, *operands: Any) -> tuple[Any, ...]:
             values.append(backend.asarray(x))
         else:
             values.append(x)
-    return (backend.xp, *values)
+    return (backend.xp, *_weak(values))
+
+
+def _weak(operands: Sequence[Any]) -> Sequence[Any]:
+    """`operands` with Python floats cast to bfloat16 beside arrays of that: of the two together
+    NumPy and CuPy would make float32, since ml_dtypes has no weak floats."""
+    if not any(x.__class__ is float for x in operands):
+        return operands
+    dtypes = {x.dtype for x in operands if hasattr(x, "dtype")}
+    half = next((d for d in dtypes if d.kind == "V" and d.name == "bfloat16"), None)
+    if half is None or any(d.kind in "fc" for d in dtypes):
+        return operands
+    return [half.type(x) if x.__class__ is float else x for x in operands]
 
 
 def _ndim(backend: Any, operands: Sequence[Any]) -> int:

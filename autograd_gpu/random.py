@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from autograd_gpu.backend import load_backend
+from autograd_gpu.callers import require_keys
 from autograd_gpu.recorder import live, recorder
 
 
@@ -74,6 +75,7 @@ class Generator:
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Go on from where `state` was taken."""
+        require_keys("Generator", state, ("seed", "offset", "host"))
         self.manual_seed(state["seed"])
         self._offset = state["offset"]
         self._host.bit_generator.state = state["host"]

@@ -169,7 +169,8 @@ def cosm1(x: Any, /) -> _Variable:
 
 def powm1(x: Any, y: Any, /) -> _Variable:
     """x ** y - 1 for x > 0, accurate near x = 1 and y = 0."""
-    return _ops.expm1(y * _ops.log(_variable(x)))
+    x, y = _pair(x, y)
+    return _ops.expm1(y * _ops.log(x))
 
 
 def boxcox(x: Any, lmbda: Any, /) -> _Variable:
@@ -178,7 +179,7 @@ def boxcox(x: Any, lmbda: Any, /) -> _Variable:
     >>> ag.special.boxcox(Variable([4.0]), 0.5).tolist()
     [2.0]
     """
-    x = _variable(x)
+    x, lmbda = _pair(x, lmbda)
     zero = x == 0
     return _boxcox(_ops.log(_ops.where(zero, 1, x)), _ops.where(zero, x, 1), zero, lmbda)
 
@@ -193,20 +194,20 @@ def _boxcox(log: _Variable, base: _Variable, zero: _Variable, lmbda: Any) -> _Va
 
 def boxcox1p(x: Any, lmbda: Any, /) -> _Variable:
     """boxcox(1 + x, lmbda)."""
-    x = _variable(x)
+    x, lmbda = _pair(x, lmbda)
     zero = x == -1
     return _boxcox(log1p(_ops.where(zero, 0, x)), _ops.where(zero, 1 + x, 1), zero, lmbda)
 
 
 def inv_boxcox(y: Any, lmbda: Any, /) -> _Variable:
     """The x with boxcox(x, lmbda) = y."""
-    y = _variable(y)
+    y, lmbda = _pair(y, lmbda)
     return _ops.exp(y * _log_ratio(_ops, lmbda * y))
 
 
 def inv_boxcox1p(y: Any, lmbda: Any, /) -> _Variable:
     """The x with boxcox1p(x, lmbda) = y."""
-    y = _variable(y)
+    y, lmbda = _pair(y, lmbda)
     return expm1(y * _log_ratio(_ops, lmbda * y))
 
 
@@ -258,7 +259,7 @@ def multigammaln(a: Any, d: int, /) -> _Variable:
 
 def poch(x: Any, m: Any, /) -> _Variable:
     """gamma(x + m) / gamma(x); NaN where both are infinite."""
-    x = _variable(x)
+    x, m = _pair(x, m)
     size = _ops.exp(gammaln(x + m) - gammaln(x))
     return _variable(size * (_gamma_sign(x + m) * _gamma_sign(x)))
 
@@ -271,7 +272,7 @@ def _gamma_sign(x: Any) -> _Variable:
 
 def huber(delta: Any, r: Any, /) -> _Variable:
     """r ** 2 / 2 for |r| <= delta, delta * (|r| - delta / 2) beyond."""
-    r = _variable(r)
+    r, delta = _pair(r, delta)
     size = _ops.abs(r)
     return _ops.where(size <= delta, 0.5 * r * r, delta * (size - 0.5 * delta))
 

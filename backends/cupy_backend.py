@@ -10,8 +10,8 @@ import numpy as np
 from autograd_gpu.backend import BackendError
 
 _INSTALL = (
-    "for an NVIDIA GPU use `pip install autograd_gpu[cuda13]` (driver 580 or newer) or "
-    "`pip install autograd_gpu[cuda12]`"
+    'for an NVIDIA GPU use `pip install "autograd_gpu[cuda13]"` (driver 580 or newer) or '
+    '`pip install "autograd_gpu[cuda12]"`'
 )
 
 try:

@@ -25,8 +25,8 @@ Calls = tuple[int, Callable[..., None], Callable[..., None], Callable[..., None]
 _WORKSPACE, _SMALL_WORKSPACE = 32 << 20, 4 << 20
 
 INSTALL = (
-    "CuPy cannot call cuBLAS while a graph is captured; install nvmath-python, by pip install "
-    "'autograd_gpu[graphs13]', or [graphs12] beside CuPy for CUDA 12"
+    "CuPy cannot call cuBLAS while a graph is captured; install nvmath-python: "
+    '`pip install "autograd_gpu[graphs13]"`, or [graphs12] beside CuPy for CUDA 12'
 )
 
 

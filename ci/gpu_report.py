@@ -8,11 +8,11 @@ OUT/KIND-DATE.md and OUT/KIND-DATE.json. KIND is "gpu" or "emulated".
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import json
 import platform
 import subprocess
-import sys
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -102,8 +102,14 @@ def table(benchmarks: dict[str, Any]) -> list[str]:
 
 
 def main() -> None:
-    out, kind, date, commit = Path(sys.argv[1]), *sys.argv[2:]
-    report = collect(out, kind, date, commit)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("out", type=Path, help="where the steps left what is reported")
+    parser.add_argument("kind", choices=["gpu", "emulated"])
+    parser.add_argument("date")
+    parser.add_argument("commit")
+    given = parser.parse_args()
+    out, kind, date = given.out, given.kind, given.date
+    report = collect(out, kind, date, given.commit)
     (out / f"{kind}-{date}.json").write_text(json.dumps(report, indent=1) + "\n")
     (out / f"{kind}-{date}.md").write_text(markdown(report))
 

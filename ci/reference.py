@@ -6,6 +6,7 @@ python ci/reference.py --check    fail if it is not what would be written
 
 from __future__ import annotations
 
+import argparse
 import ast
 import difflib
 import inspect
@@ -187,8 +188,13 @@ def sources(primitives: list[Primitive]) -> str:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description="Writes docs/reference.md from the source.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, and fail if the page is stale"
+    )
+    check = parser.parse_args().check
     text = page()
-    if "--check" not in sys.argv[1:]:
+    if not check:
         PAGE.write_text(text)
         return 0
     old = PAGE.read_text() if PAGE.exists() else ""

@@ -1,12 +1,13 @@
 """Trains a small network in a process that is killed again and again, and checks what is left.
 
-    python tests/killed_training.py [KILLS [FOLDER]]
+    python tests/killed_training.py [--kills N] [--folder PATH]
 
-50 times unless told, in a folder that is removed afterwards.  The suite has it killed 10 times.
+The suite has it killed 10 times.
 Each process goes on from the checkpoint that it finds and saves one after every step.  In the end
 the weights must be bitwise those of a training that was never interrupted.
 """
 
+import argparse
 import os
 import random
 import signal
@@ -82,10 +83,27 @@ def main(folder: Path, kills: int) -> None:
     print(f"killed {kills} times, {halves} times while saving, {last} steps")
 
 
+def positive(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
+
+
 if __name__ == "__main__":
-    kills = int(sys.argv[1]) if len(sys.argv) > 1 else 50
-    if len(sys.argv) > 2:
-        main(Path(sys.argv[2]), kills)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--kills", type=positive, default=50, help="how often (default: 50)")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        help="an empty one, kept afterwards (default: a temporary one, removed afterwards)",
+    )
+    options = parser.parse_args()
+    if options.folder is not None:
+        options.folder.mkdir(parents=True, exist_ok=True)
+        if any(options.folder.iterdir()):
+            parser.error(f"{options.folder} is not empty")
+        main(options.folder, options.kills)
     else:
         with TemporaryDirectory() as found:
-            main(Path(found), kills)
+            main(Path(found), options.kills)

@@ -1,6 +1,7 @@
 """What holds for the project as a whole: packaging, layers and names."""
 
 import ast
+import re
 import subprocess
 import sys
 import tomllib
@@ -67,6 +68,42 @@ def test_cupy_is_imported_in_cupy_files_only():
 def test_files_are_short(folder):
     for path in sources(folder):
         assert len(path.read_text().splitlines()) <= 550, path
+
+
+def test_extras_are_quoted_where_they_are_installed():
+    """zsh takes brackets for a pattern of file names, and says that none matches."""
+    texts = [*sources("autograd_gpu", "backends", "benchmarks", "examples", "tests", "ci")]
+    texts += [
+        p
+        for kind in ("*.md", "*.sh")
+        for f in (".", "docs", "ci", "benchmarks", "examples")
+        for p in (ROOT / f).glob(kind)
+    ]
+    bare = re.compile(r"pip install [^'\"`\n]*\w\[[a-z]")
+    wrong = [
+        f"{p.name}: {m[0]}"
+        for p in texts
+        if p != Path(__file__)
+        for m in bare.finditer(p.read_text())
+    ]
+    assert wrong == []
+    assert bare.search("pip install -e .[cuda13]".replace("-e .", "autograd_gpu"))
+
+
+def test_scripts_read_their_arguments_with_argparse():
+    """So that --help and a wrong argument are answered, and nothing is done."""
+    others = {"processes.py", "__main__.py"}  # which others start, or which start another
+    paths = [p for p in sources("benchmarks", "ci", "examples", "tests") if p.name not in others]
+    scripts = [p for p in paths if not p.name.startswith("test_")]
+    assert [p.name for p in scripts if "sys.argv[" in p.read_text()] == []
+
+
+@pytest.mark.parametrize("script", ["tests/killed_training.py", "ci/reference.py"])
+def test_help(script):
+    done = subprocess.run(
+        [sys.executable, ROOT / script, "--help"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("usage:")
 
 
 def test_importing_imports_no_cupy_and_no_heavy_library():

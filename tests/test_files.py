@@ -296,7 +296,12 @@ def test_without_the_library(path, monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the script forks")
 def test_a_killed_training_never_loses_its_last_checkpoint(tmp_path):
     done = subprocess.run(
-        [sys.executable, Path(__file__).with_name("killed_training.py"), "10", tmp_path],
+        [
+            sys.executable,
+            Path(__file__).with_name("killed_training.py"),
+            "--kills=10",
+            f"--folder={tmp_path}",
+        ],
         capture_output=True,
         text=True,
         check=False,

@@ -19,40 +19,58 @@ is_on(PyObject *variable, PyObject *off)
     return on;
 }
 
+/* A function of a namespace, owned.  The dictionary of a module is asked without the detour by the
+   attributes that all modules have. */
+static PyObject *
+function_of(PyObject *xp, PyObject *name)
+{
+    PyObject *function;
+    if (!PyModule_CheckExact(xp))
+        return PyObject_GetAttr(xp, name);
+    function = PyDict_GetItemWithError(PyModule_GetDict(xp), name);
+    if (function != NULL)
+        return Py_NewRef(function);
+    return PyErr_Occurred() ? NULL : PyObject_GetAttr(xp, name);
+}
+
 static PyObject *
 compute(Op *op, PyObject *xp, PyObject **raw, PyObject **values)
 {
-    PyObject *call[MOST_PARAMETERS + 2];
-    PyObject *function, *y;
-    Py_ssize_t statics, i;
-    switch (op->how) {
-    case ADD: return PyNumber_Add(raw[0], raw[1]);
-    case SUBTRACT: return PyNumber_Subtract(raw[0], raw[1]);
-    case MULTIPLY: return PyNumber_Multiply(raw[0], raw[1]);
-    case DIVIDE: return PyNumber_TrueDivide(raw[0], raw[1]);
-    case NEGATE: return PyNumber_Negative(raw[0]);
-    case CALL_NAMESPACE:
-        function = PyObject_GetAttr(xp, op->function);
-        if (function == NULL)
-            return NULL;
-        y = PyObject_Vectorcall(function, raw, op->operands, NULL);
-        Py_DECREF(function);
-        return y;
-    default:
-        statics = PyTuple_GET_SIZE(op->statics);
-        call[0] = xp;
-        for (i = 0; i < op->operands; i++)
-            call[1 + i] = raw[i];
-        for (i = op->operands; i < op->operands + statics; i++)
-            call[1 + i] = values[i];
-        return PyObject_Vectorcall(op->forward, call, 1 + op->operands,
-                                   statics ? op->statics : NULL);
+    PyObject *call[2 * MOST_PARAMETERS + 1], *function, *y;
+    Py_ssize_t statics = PyTuple_GET_SIZE(op->statics), given = 0, i;
+    if (op->function == Py_None)
+        call[given++] = xp;
+    for (i = 0; i < op->operands; i++)
+        call[given++] = raw[i];
+    for (i = 0; i < PyTuple_GET_SIZE(op->constants); i++)
+        call[given++] = PyTuple_GET_ITEM(op->constants, i);
+    for (i = 0; i < statics; i++)
+        call[given + i] = values[op->operands + i];
+    function = op->function == Py_None ? Py_NewRef(op->forward) : function_of(xp, op->function);
+    if (function == NULL)
+        return NULL;
+    y = PyObject_Vectorcall(function, call, given, statics ? op->statics : NULL);
+    Py_DECREF(function);
+    return y;
+}
+
+/* The shape of an array, owned: the tuple that a node has already, if that is equal, as every tuple
+   in a graph is one more for the garbage collector to look at. */
+static PyObject *
+shape_like(PyObject *array, PyObject *node)
+{
+    if (node != NULL && is_node(node) && *slot(node, at.shape) != NULL) {
+        int same = has_shape(array, *slot(node, at.shape));
+        if (same)
+            return same < 0 ? NULL : Py_NewRef(*slot(node, at.shape));
     }
+    return shape_of(array);
 }
 
 /* What the backward will need, owned, or NULL with an error. */
 static PyObject *
-kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y, PyObject *aux)
+kept(Op *op, const Saved *saved, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y,
+     PyObject *aux)
 {
     PyObject *x, *shape;
     switch (saved->what) {
@@ -68,7 +86,7 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
         x = raw[saved->index];
         if (is_number(Py_TYPE(x)))
             return Py_NewRef(empty_tuple);
-        shape = PyObject_GetAttr(x, names.shape);
+        shape = shape_like(x, edges[saved->index]);
         if (shape == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
             PyErr_Clear();
             return Py_NewRef(empty_tuple);
@@ -77,39 +95,34 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
     }
 }
 
-/* The node of a call; takes the edges over. */
+/* The node of a call. */
 static PyObject *
 record(Op *op, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y, PyObject *aux)
 {
     unsigned needed = 0;
     int i, j = 0, inputs = 0;
-    PyObject *tuple, *node;
+    PyObject *node = PyType_GenericAlloc((PyTypeObject *)op->node_type, 0), *tuple;
+    PyObject *earlier = NULL;
+    if (node == NULL)
+        return NULL;
     for (i = 0; i < op->operands; i++) {
         inputs += (op->wanted >> i) & 1;
         needed |= (unsigned)(edges[i] != NULL) << i;
+        if (earlier == NULL)
+            earlier = edges[i];
     }
-    tuple = PyTuple_New(inputs);
-    if (tuple == NULL)
-        return NULL;
-    for (i = 0; i < op->operands; i++)
-        if ((op->wanted >> i) & 1) {
-            PyTuple_SET_ITEM(tuple, j++, edges[i] != NULL ? edges[i] : Py_NewRef(Py_None));
-            edges[i] = NULL;
-        }
-    node = PyType_GenericAlloc((PyTypeObject *)op->node_type, 0);
-    if (node == NULL) {
-        Py_DECREF(tuple);
-        return NULL;
-    }
-    *slot(node, at.edges) = tuple;
-    *slot(node, at.hooks) = Py_NewRef(Py_None);
-    if ((*slot(node, at.shape) = PyObject_GetAttr(y, names.shape)) == NULL
-        || (*slot(node, at.dtype) = PyObject_GetAttr(y, names.dtype)) == NULL)
+    if ((tuple = *slot(node, at.edges) = PyTuple_New(inputs)) == NULL
+        || (*slot(node, at.shape) = shape_like(y, earlier)) == NULL
+        || (*slot(node, at.dtype) = dtype_of(y)) == NULL)
         goto failed;
+    *slot(node, at.hooks) = Py_NewRef(Py_None);
+    for (i = 0; i < op->operands; i++)
+        if ((op->wanted >> i) & 1)
+            PyTuple_SET_ITEM(tuple, j++, Py_NewRef(edges[i] != NULL ? edges[i] : Py_None));
     for (i = 0; i < op->count; i++) {
         const Saved *saved = &op->saved[i];
         if (saved->users == 0 || (saved->users & needed)) {
-            PyObject *x = kept(op, saved, raw, values, y, aux);
+            PyObject *x = kept(op, saved, edges, raw, values, y, aux);
             if (x == NULL)
                 goto failed;
             *slot(node, saved->offset) = x;
@@ -130,7 +143,7 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
     PyObject *edges[MOST_PARAMETERS] = {NULL};
     PyObject *xp = NULL, *y = NULL, *aux = NULL, *node = NULL, *result = NULL;
     PyTypeObject *type;
-    int i, recorded = 1, any = 0, found, first = -1;
+    int i, recorded = 1, any = 0, floats = 0, found, first = -1, array;
 
     if (PyList_GET_SIZE(known.watching) || PyList_GET_SIZE(known.replaced_slots)
         || !bind(op, args, given, keywords, values))
@@ -153,9 +166,11 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
         if (first < 0)
             first = i;
         any |= edges[i] != NULL;
+        floats |= PyFloat_CheckExact(raw[i]);
     }
     if (first < 0)
         goto python;
+    array = first;
     type = Py_TYPE(raw[first]);
     for (i = first + 1; i < op->operands; i++)
         if (!Py_IS_TYPE(raw[i], type) && raw[i] != Py_None && !is_number(Py_TYPE(raw[i]))) {
@@ -163,7 +178,10 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
             if (first != 0 || op->operands != 2 || !is_number(type))
                 goto python;
             type = Py_TYPE(raw[i]);
+            array = i;
         }
+    if (floats && !is_number(type) && widened_by_floats(raw[array]) != 0)
+        goto python;
     xp = PyDict_GetItemWithError(known.on_one_device, (PyObject *)type);
     if (xp == NULL)
         goto python;
@@ -184,7 +202,9 @@ call_op(PyObject *self, PyObject *const *args, size_t flags, PyObject *keywords)
         PyObject *scalar_y = y;
         if (PyErr_Occurred())
             goto done;
-        y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
+        y = from_scalar(type, scalar_y);
+        if (y == NULL && !PyErr_Occurred())
+            y = PyObject_CallMethodOneArg(xp, names.asarray, scalar_y);
         Py_DECREF(scalar_y);
         if (y == NULL)
             goto done;

@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -62,6 +62,31 @@ extern PyTypeObject OpType;
 
 PyObject *count_all(PyObject *module, PyObject *root);
 PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* Functions of NumPy's namespace. */
+PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);
+PyObject *numpy_matmul(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                       PyObject *keywords);
+PyObject *numpy_maximum(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                        PyObject *keywords);
+PyObject *numpy_sum(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                    PyObject *keywords);
+
+/* NumPy's class of arrays. */
+extern PyTypeObject *ndarray;
+
+/* To be called before anything else; -1 with an error. */
+int import_numpy(void);
+
+/* Attributes of an array, owned, or NULL with an error. */
+PyObject *shape_of(PyObject *array);
+PyObject *dtype_of(PyObject *array);
+
+/* Whether an array has this shape; -1 with an error. */
+int has_shape(PyObject *array, PyObject *shape);
+
+/* The array, of class `type`, of a scalar that NumPy has made in its place; or NULL. */
+PyObject *from_scalar(PyTypeObject *type, PyObject *y);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);

@@ -38,22 +38,50 @@ bind(Op *op, PyObject *const *args, Py_ssize_t given, PyObject *keywords, PyObje
     return 1;
 }
 
+/* The letter for the kind of a dtype, or -1. */
+static int
+letter(PyObject *dtype)
+{
+    PyObject *kind = PyObject_GetAttr(dtype, names.kind);
+    int found = -1;
+    if (kind != NULL && PyUnicode_Check(kind) && PyUnicode_GET_LENGTH(kind) == 1)
+        found = (int)PyUnicode_READ_CHAR(kind, 0);
+    Py_XDECREF(kind);
+    return found;
+}
+
 /* Whether an array holds numbers, rather than objects, strings or dates. */
 static int
 is_numeric(PyObject *array)
 {
-    PyObject *kind, *dtype = PyObject_GetAttr(array, names.dtype);
-    int numeric = -1;
+    PyObject *dtype = dtype_of(array);
+    int kind;
     if (dtype == NULL)
         return -1;
-    kind = PyObject_GetAttr(dtype, names.kind);
+    kind = letter(dtype);
     Py_DECREF(dtype);
-    if (kind == NULL)
+    return kind < 0 ? -1 : strchr("OSUTMm", kind) == NULL;
+}
+
+int
+widened_by_floats(PyObject *array)
+{
+    static PyObject *seen = NULL; /* the dtype last found not to be: nearly always the one */
+    PyObject *dtype = dtype_of(array);
+    int kind;
+    if (dtype == NULL)
         return -1;
-    if (PyUnicode_Check(kind) && PyUnicode_GET_LENGTH(kind) == 1)
-        numeric = strchr("OSUTMm", (int)PyUnicode_READ_CHAR(kind, 0)) == NULL;
-    Py_DECREF(kind);
-    return numeric;
+    if (dtype == seen) {
+        Py_DECREF(dtype);
+        return 0;
+    }
+    kind = letter(dtype);
+    if (kind == 'V' || kind < 0) {
+        Py_DECREF(dtype);
+        return kind < 0 ? -1 : 1;
+    }
+    Py_XSETREF(seen, dtype);
+    return 0;
 }
 
 /* The Node that a leaf knows, owned, if that is in use still. */
@@ -77,25 +105,24 @@ known_node(PyObject *x)
 static PyObject *
 leaf_edge(PyObject *x, PyObject *value)
 {
-    PyObject *node = NULL, *shape, *dtype, *reference;
+    PyObject *node, *shape = NULL, *dtype, *reference;
     if (*slot(x, at.accumulator) == NULL)
         return PyObject_CallOneArg(known.gradient_edge, x);
-    if ((shape = PyObject_GetAttr(value, names.shape)) == NULL)
+    if ((dtype = dtype_of(value)) == NULL)
         return NULL;
-    if ((dtype = PyObject_GetAttr(value, names.dtype)) == NULL)
-        goto failed;
     node = known_node(x);
     if (node != NULL) {
         int same = *slot(node, at.dtype) == dtype;
         if (same)
-            same = PyObject_RichCompareBool(*slot(node, at.shape), shape, Py_EQ);
-        Py_DECREF(shape);
+            same = has_shape(value, *slot(node, at.shape));
         Py_DECREF(dtype);
         if (same > 0)
             return node;
         Py_DECREF(node);
         return same < 0 ? NULL : PyObject_CallOneArg(known.gradient_edge, x);
     }
+    if ((shape = shape_of(value)) == NULL)
+        goto failed;
     node = PyType_GenericAlloc((PyTypeObject *)known.leaf_node, 0);
     if (node == NULL)
         goto failed;
@@ -112,8 +139,8 @@ leaf_edge(PyObject *x, PyObject *value)
     Py_XSETREF(*slot(x, at.accumulator), reference);
     return node;
 failed:
-    Py_DECREF(shape);
-    Py_XDECREF(dtype);
+    Py_XDECREF(shape);
+    Py_DECREF(dtype);
     return NULL;
 }
 

@@ -437,5 +437,10 @@ pow = power
 round = round_
 sum = sum_
 
+# pickle looks for these under the names that they tell, which are exported here and nowhere else.
+for _op in (abs, all, any, max, min, round, sum):
+    _op.__module__ = __name__
+del _op
+
 _mark_silence()
 NAMESPACES[Variable] = sys.modules[__name__]

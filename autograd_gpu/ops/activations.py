@@ -8,7 +8,7 @@ from typing import Any
 from autograd_gpu.backend import NAMESPACES, Array, Namespace
 from autograd_gpu.ops.exponentials import require_real, sigmoid, softplus
 from autograd_gpu.ops.kernels import kernel
-from autograd_gpu.ops.nested import blockwise, call
+from autograd_gpu.ops.nested import blockwise, call, narrow
 from autograd_gpu.ops.selection import clip
 from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
@@ -32,7 +32,7 @@ def _leaky_relu(xp: Namespace, g: Any, x: Any, negative_slope: float) -> Any:
 @elementwise(x=_leaky_relu)
 def leaky_relu(xp: Namespace, x: Array, *, negative_slope: float = 0.01) -> Array:
     """x where it is positive, else x * negative_slope; the gradient at 0 is negative_slope."""
-    other = x * negative_slope
+    other = narrow(xp, x * negative_slope, x)
     return xp.maximum(x, other) if negative_slope <= 1 else xp.minimum(x, other)
 
 
@@ -49,7 +49,7 @@ def elu(xp: Namespace, x: Array, *, alpha: float = 1.0) -> Array:
     require_real(x)
     if alpha < 0:
         raise ValueError("alpha must not be negative")
-    return xp.maximum(x, 0) + alpha * xp.expm1(xp.minimum(x, 0))
+    return xp.maximum(x, 0) + narrow(xp, alpha * xp.expm1(xp.minimum(x, 0)), x)
 
 
 def selu(x: Any, /) -> Variable:
@@ -128,7 +128,7 @@ def gelu_erf_value(xp: Namespace, x: Array) -> Array:
         y += 1
         y *= 0.5
         y *= x  # last, since twice x may overflow
-        return y
+        return narrow(xp, y, x)
 
     return blockwise(xp, gelu, x)
 
@@ -184,7 +184,7 @@ def _slope(xp: Namespace, x: Array) -> Array:
 @elementwise(x=gelu_tanh_bend)
 def gelu_tanh_slope(xp: Namespace, x: Array) -> Array:
     """The derivative of gelu_tanh."""
-    return blockwise(xp, lambda x: _slope(xp, x), x)
+    return blockwise(xp, lambda x: narrow(xp, _slope(xp, x), x), x)
 
 
 @kernel
@@ -209,7 +209,7 @@ def gelu_tanh_value(xp: Namespace, x: Array) -> Array:
         y += 1
         y *= 0.5
         y *= x  # last, since twice x may overflow
-        return y
+        return narrow(xp, y, x)
 
     return blockwise(xp, gelu, x)
 

@@ -11,6 +11,7 @@ from autograd_gpu.ops.casts import astype
 from autograd_gpu.ops.comparisons import isinf, isnan
 from autograd_gpu.ops.elementwise import abs_, copysign, nextafter, trunc
 from autograd_gpu.ops.exponentials import logaddexp
+from autograd_gpu.ops.nested import narrow
 from autograd_gpu.ops.powers import power
 from autograd_gpu.ops.selection import maximum, minimum, where
 from autograd_gpu.primitive import elementwise, primitive
@@ -94,7 +95,7 @@ def floating(x: Any) -> Variable:
 @elementwise(x=lambda xp, g, i: xp.ldexp(g, i))
 def ldexp_(xp: Namespace, x: Array, i: Array) -> Array:
     """`ldexp` with an array of exponents."""
-    return xp.ldexp(x, i)
+    return narrow(xp, xp.ldexp(x, i), x)
 
 
 def ldexp(x: Any, i: Any, /) -> Variable:

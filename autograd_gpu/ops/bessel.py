@@ -9,7 +9,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.nested import call, narrow
 from autograd_gpu.primitive import elementwise
 
 TERMS = 24
@@ -32,7 +32,7 @@ def _quotient(xp: Namespace, x: Array, first: Array, second: Array, order: int, 
     a, b = first, second / w
     for n in range(1, order):  # f[n + 1] = sign * (f[n - 1] - 2 n f[n] / x), divided
         a, b = b, (a - 2 * n * b) * sign / (w * w)
-    return xp.where(near, series, b)
+    return narrow(xp, xp.where(near, series, b), x)
 
 
 def _j_slope(xp: Namespace, g: Any, x: Any, order: int) -> Any:

@@ -26,7 +26,7 @@ def lambertw(z: Any, k: int = 0) -> Variable:
     """The w on branch k with w * exp(w) = z; complex, also of real z.
 
     >>> ag.special.lambertw(Variable([1.0])).real
-    Variable(array([0.56714329]))
+    Variable(array([0.56714326], dtype=float32))
     """
     return lambertw_(z, k)
 

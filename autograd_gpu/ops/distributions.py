@@ -10,9 +10,10 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.arithmetic import pair
 from autograd_gpu.ops.elementwise import floor
 from autograd_gpu.ops.gammas import betaln, lgamma, refuse
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.nested import call, narrow
 from autograd_gpu.ops.special import ROOT_2PI, xlog1py, xlogy
 from autograd_gpu.primitive import elementwise
 from autograd_gpu.variable import Variable
@@ -74,7 +75,8 @@ def t_density(xp: Namespace, df: Any, t: Any) -> Any:
 @elementwise(t=lambda xp, g, df, t: g * t_density(xp, df, t))
 def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
     """`stdtr`."""
-    normal = df + 0 * xp.sign(t) == math.inf
+    df = df + 0 * xp.sign(t)
+    normal = df == math.inf
     df = xp.where(normal, 1, df)
     square = t * t
     half = 0.5 + df * 0
@@ -83,12 +85,12 @@ def stdtr_(xp: Namespace, df: Array, t: Array) -> Array:
     middle = xp.special.betainc(half, df * 0.5, xp.where(near, square, 0) / (square + df)) * 0.5
     far = xp.where(t < 0, tail, 1 - tail)
     y = xp.where(near, xp.sign(t) * middle + 0.5, far)
-    return xp.where(normal, xp.special.ndtr(t), y)
+    return narrow(xp, xp.where(normal, xp.special.ndtr(t), y), t)
 
 
 def stdtr(df: Any, t: Any, /) -> Variable:
     """The share of Student's t distribution with df degrees of freedom below t."""
-    return stdtr_(refuse("stdtr", "df", df), t)
+    return stdtr_(*pair(refuse("stdtr", "df", df), t))
 
 
 # Inverses: the derivative is one over the density where they arrive.

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.ops.gammas import whole
-from autograd_gpu.ops.nested import call
+from autograd_gpu.ops.nested import call, narrow
 from autograd_gpu.ops.special import SLOPE, far_limit, far_series, sinc
 from autograd_gpu.primitive import elementwise, primitive
 from autograd_gpu.variable import Variable
@@ -55,7 +55,7 @@ def exp_moment(xp: Namespace, x: Array, *, order: int) -> Array:
     far = xp.expm1(w) / w
     for k in range(1, order + 1):
         far = (e - k * far) / w
-    return xp.where(near, series, far)
+    return narrow(xp, xp.where(near, series, far), x)
 
 
 def exprel(x: Any, /) -> Variable:

@@ -32,6 +32,11 @@ def wide(xp: Namespace, x: Any) -> Any:
     return xp.astype(x, "float32") if x.dtype.itemsize == 2 else x
 
 
+def narrow(xp: Namespace, y: Any, x: Any) -> Any:
+    """`y` in the dtype of `x` if that is bfloat16, which with a Python float gives float32."""
+    return xp.astype(y, x.dtype) if x.dtype.kind == "V" else y
+
+
 @kernel
 def blockwise(xp: Namespace, function: Callable[..., Array], *arrays: Array) -> Array:
     """`function(*arrays)` for an elementwise function of real arrays of one shape and dtype, which

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.nested import narrow
 from autograd_gpu.primitive import PRIMITIVES, elementwise
 from autograd_gpu.variable import Variable
 
@@ -52,7 +53,7 @@ def _raised_derivative(xp: Namespace, g: Any, x: Any, exponent: float) -> Any:
 @elementwise(x=_raised_derivative)
 def power_number(xp: Namespace, x: Array, *, exponent: float) -> Array:
     """x ** exponent for an exponent that is a Python number."""
-    y = _raised(xp, x, exponent)
+    y = narrow(xp, _raised(xp, x, exponent), x)
     return xp.positive(x) if y is x else y
 
 

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.nested import narrow
 from autograd_gpu.ops.reductions import Axis, kept, wide
 from autograd_gpu.primitive import primitive
 
@@ -71,7 +72,7 @@ def _logsumexp(xp: Namespace, g: Any, x: Any, y: Any, axis: Axis, keepdims: bool
 def logsumexp(xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """log(sum(exp(x))) over `axis`; of nothing, or only -inf, it is -inf, with gradient 0."""
     if not x.size:
-        return xp.sum(x, axis=axis, keepdims=keepdims) - math.inf
+        return narrow(xp, xp.sum(x, axis=axis, keepdims=keepdims) - math.inf, x)
     largest = x.max(axis, None, True)
     total = _total(xp.exp(x - xp.where(xp.isinf(largest), 0, largest)), axis)
     if x.dtype.kind != "c":

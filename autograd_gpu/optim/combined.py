@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.optim.schedules import Schedule, curve_of, for_groups, on_the_host, positive
 
@@ -56,6 +57,12 @@ class SequentialLR:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
+        require_keys("SequentialLR", state, ("steps", "schedules"))
+        if len(state["schedules"]) != len(self.schedulers):
+            raise ValueError(
+                f"SequentialLR: the state is of {len(state['schedules'])} schedules, here are "
+                f"{len(self.schedulers)}"
+            )
         for schedule, inner in zip(self.schedulers, state["schedules"], strict=True):
             schedule.load_state_dict(inner)
         self.steps = state["steps"]

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from autograd_gpu.backend import backend_of, load_backend
-from autograd_gpu.optim.optimizer import Group, Optimizer
+from autograd_gpu.optim.groups import Group
+from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.variable import Variable
 
 

@@ -1,16 +1,19 @@
-"""What all optimisers share: groups of parameters, state, and saving it."""
+"""What all optimisers share: steps, state, and saving it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
+from autograd_gpu.callers import require_keys
+from autograd_gpu.optim.groups import Group, Groups
 from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
     State,
+    check_gradient,
     check_places,
     check_state,
     copied_state,
@@ -22,20 +25,6 @@ from autograd_gpu.placement import backend_beside, near, place_of, require_toget
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
-
-Group = dict[str, Any]
-
-
-def moment_options(group: Group) -> dict[str, Any]:
-    """The options of a step of Adam or one of its relatives that all of them have."""
-    beta1, beta2 = group["betas"]
-    return {
-        "lr": group["lr"],
-        "beta1": beta1,
-        "beta2": beta2,
-        "eps": group["eps"],
-        "weight_decay": group["weight_decay"],
-    }
 
 
 @dataclass(slots=True)
@@ -51,7 +40,7 @@ class Target:
     half: Variable | None = None
 
 
-class Optimizer:
+class Optimizer(Groups):
     """Base of optimisers: a subclass says in `update` how a step changes one parameter, and in
     `arrays` which arrays, of the shape of the parameter, it keeps in the state.
 
@@ -64,24 +53,11 @@ class Optimizer:
     def __init__(
         self, params: Iterable[Variable] | Iterable[Mapping[str, Any]], defaults: Mapping[str, Any]
     ) -> None:
-        self.defaults = dict(defaults)
-        self.param_groups: list[Group] = []
         self._states: dict[Variable, State] = {}
         self._skips: Skips | None = None
         self._skip: tuple[Array | None, Array] | None = None
         """While a step is recorded that the device may leave out: see `Backend.steps`."""
-        if isinstance(params, (Variable, Mapping)):
-            raise TypeError(
-                f"{type(self).__name__}: params is a sequence of Variables or of groups, "
-                f"not one {type(params).__name__}"
-            )
-        items: list[Any] = list(params)
-        if not items:
-            raise ValueError(f"{type(self).__name__}: there are no parameters")
-        if not isinstance(items[0], Mapping):
-            items = [{"params": items}]
-        for group in items:
-            self.add_param_group(group)
+        super().__init__(params, defaults)
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -89,53 +65,11 @@ class Optimizer:
             # what a subclass of Adam says in `update` counts
             cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
 
-    def add_param_group(self, group: Mapping[str, Any]) -> None:
-        """Add parameters with options of their own."""
-        name = type(self).__name__
-        unknown = group.keys() - self.defaults.keys() - {"params"}
-        if unknown:
-            raise TypeError(f"{name}: unknown options {sorted(unknown)}")
-        given = group["params"]
-        params = [given] if isinstance(given, Variable) else list(given)
-        known = set(self.parameters())
-        for x in params:
-            if not isinstance(x, Variable):
-                raise TypeError(f"{name}: a parameter is a Variable, not {type(x).__name__}")
-            if not x.is_leaf:
-                raise ValueError(f"{name}: a parameter is a leaf, not the result of an op")
-            if x in known:
-                raise ValueError(f"{name}: a parameter is in two groups, or twice in one")
-            known.add(x)
-        full = {**self.defaults, **group, "params": params}
-        self.check(full)
-        self.param_groups.append(full)
-
-    def check(self, group: Group) -> None:
-        """Raise ValueError for options that make no sense."""
-        name = type(self).__name__
-        for option in ("lr", "weight_decay", "eps"):
-            if option in group and not group[option] >= 0:
-                raise ValueError(f"{name}: {option}={group[option]} is negative")
-        if not all(0 <= beta < 1 for beta in group.get("betas", ())):
-            raise ValueError(f"{name}: betas={group['betas']} must be in [0, 1)")
-
-    def parameters(self) -> Iterator[Variable]:
-        """The parameters of all groups."""
-        return (x for group in self.param_groups for x in group["params"])
-
     @property
     def state(self) -> dict[Variable, State]:
         """What is kept for each parameter that has been changed: arrays and the count of steps."""
         self._settle()
         return self._states
-
-    def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget all gradients: `.grad` is None afterwards, or zeros unless `set_to_none`."""
-        for x in self.parameters():
-            if set_to_none or x.grad is None:
-                x.grad = None
-            else:
-                x.grad = backend_beside(x.grad).xp.zeros_like(x.grad)
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Change every parameter that has a gradient, in place.
@@ -208,7 +142,7 @@ class Optimizer:
                 or grad.dtype is not value.dtype
                 or grad.shape != value.shape
             ):
-                self.check_grad(x, grad)
+                check_gradient(type(self).__name__, x, grad)
             if SEVERAL_DEVICES:
                 require_together(type(self).__name__, value, grad)
                 check_places(type(self).__name__, value, self._states.get(x, {}))
@@ -262,24 +196,6 @@ class Optimizer:
             params = [t.x if t.half is None else t.half for t in targets]
             states = [t.state for t in targets]
             watcher.depends(same_states(params, states, lambda: self._states))
-
-    def check_grad(self, x: Variable, grad: Any) -> None:
-        """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
-        value = x.value
-        name = type(self).__name__
-        if not isinstance(grad, type(value)):
-            hint = "; assign its value" if isinstance(grad, Variable) else ""
-            raise TypeError(
-                f"{name}: the gradient of a parameter is a {type(value).__name__} like the "
-                f"parameter, not {type(grad).__name__}{hint}"
-            )
-        if grad.shape != value.shape:
-            raise ValueError(
-                f"{name}: a gradient has shape {list(grad.shape)}, its parameter "
-                f"{list(value.shape)}"
-            )
-        if grad.dtype.kind == "c" and value.dtype.kind != "c":
-            raise TypeError(f"{name}: a gradient is {grad.dtype}, its parameter {value.dtype}")
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         """Change parameters of one group and their states in place: here one after the other."""
@@ -365,13 +281,15 @@ class Optimizer:
     def state_dict(self) -> dict[str, Any]:
         """Copies of the state of every parameter and the options of every group.
 
-        Parameters are numbered in the order in which the groups have them.
+        Parameters are numbered in the order in which the groups have them; what is kept for one
+        that was taken out of its group is left out.
         """
         numbers = {x: i for i, x in enumerate(self.parameters())}
         return {
             "state": {
                 numbers[x]: {key: copied_state(value) for key, value in state.items()}
                 for x, state in self.state.items()
+                if x in numbers
             },
             "param_groups": [
                 {**group, "params": [numbers[x] for x in group["params"]]}
@@ -386,6 +304,7 @@ class Optimizer:
         the numbers of groups or parameters differ, or the state is that of another optimiser or of
         parameters of other shapes.
         """
+        require_keys(type(self).__name__, state_dict, ("state", "param_groups"))
         groups = state_dict["param_groups"]
         sizes = [len(group["params"]) for group in groups]
         own = [len(group["params"]) for group in self.param_groups]
@@ -404,10 +323,3 @@ class Optimizer:
             }
             for number, state in state_dict["state"].items()
         }
-
-    def __repr__(self) -> str:
-        lines = []
-        for i, group in enumerate(self.param_groups):
-            options = ", ".join(f"{k}={v}" for k, v in group.items() if k != "params")
-            lines.append(f"  group {i}: {len(group['params'])} parameters, {options}")
-        return "\n".join([f"{type(self).__name__}(", *lines, ")"])

@@ -6,8 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.optimizer import Optimizer
-from autograd_gpu.optim.schedules import for_groups, not_replayed
+from autograd_gpu.optim.schedules import for_groups, not_replayed, same_groups
 
 
 class ReduceLROnPlateau:
@@ -56,7 +57,7 @@ class ReduceLROnPlateau:
             self.cooling -= 1
             self.bad = 0
         if self.bad > self.patience:
-            for group, least in zip(self.optimizer.param_groups, self.least, strict=True):
+            for group, least in same_groups("ReduceLROnPlateau", self.optimizer, self.least):
                 lr = max(group["lr"] * self.factor, least)
                 if group["lr"] - lr > self.eps:
                     group["lr"] = lr
@@ -78,4 +79,5 @@ class ReduceLROnPlateau:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
+        require_keys("ReduceLROnPlateau", state, ("best", "bad", "cooling"))
         self.best, self.bad, self.cooling = state["best"], state["bad"], state["cooling"]

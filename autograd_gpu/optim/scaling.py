@@ -7,8 +7,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from autograd_gpu.backend import backend_of
+from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.optim.recorded_scale import RecordedScale
+from autograd_gpu.optim.state import check_gradient
 from autograd_gpu.placement import copied, near, place_of
 from autograd_gpu.recorder import Recorder, live, recorder
 from autograd_gpu.variable import Variable
@@ -156,6 +158,7 @@ class GradScaler:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
+        require_keys("GradScaler", state, ("scale", "good"))
         self._state.set(float(state["scale"]), int(state["good"]))
 
     # Where a step is recorded ---------------------------------------------------------------------
@@ -213,7 +216,7 @@ def _unscaled(optimizer: Optimizer, inverse: Any) -> list[Any]:
     """Multiply all gradients by `inverse`; for each device a flag: whether any is not finite."""
     params = [x for x in optimizer.parameters() if x.grad is not None]
     for x in params:  # before any is changed
-        optimizer.check_grad(x, x.grad)
+        check_gradient(type(optimizer).__name__, x, x.grad)
     grads: dict[Any, list[Any]] = {}
     for x in params:
         grad: Any = x.grad

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.optimizer import Optimizer
 from autograd_gpu.recorder import recorder
 
@@ -37,7 +38,7 @@ class Schedule:
 
     def apply(self) -> None:
         """Set the learning rates of now."""
-        groups = zip(self.optimizer.param_groups, self.initial, strict=True)
+        groups = same_groups(type(self).__name__, self.optimizer, self.initial)
         for i, (group, initial) in enumerate(groups):
             group["lr"] = self.rate(initial, self.steps, i)
 
@@ -51,6 +52,7 @@ class Schedule:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Go on from where `state` was taken."""
+        require_keys(type(self).__name__, state, ("steps", "initial"))
         if len(state["initial"]) != len(self.optimizer.param_groups):
             raise ValueError(
                 f"{type(self).__name__}: the state is of {len(state['initial'])} groups, here are "
@@ -180,6 +182,17 @@ def for_groups(name: str, optimizer: Optimizer, option: str, given: Any) -> list
     if len(many) != groups:
         raise ValueError(f"{name}: {len(many)} {option} for {groups} groups")
     return many
+
+
+def same_groups(name: str, optimizer: Optimizer, each: Sequence[Any]) -> list[tuple[Any, Any]]:
+    """Each group with what a schedule keeps for it; ValueError if groups came or went since."""
+    groups = optimizer.param_groups
+    if len(groups) != len(each):
+        raise ValueError(
+            f"{name}: the optimizer had {len(each)} groups of parameters when this schedule was "
+            f"made, and has {len(groups)} now; make a new schedule"
+        )
+    return list(zip(groups, each, strict=True))
 
 
 def _running_product(factor: Factor) -> Factor:

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array
-from autograd_gpu.optim.optimizer import Group, Optimizer, Target
+from autograd_gpu.optim.groups import Group
+from autograd_gpu.optim.optimizer import Optimizer, Target
 from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 

@@ -96,6 +96,23 @@ def check_places(name: str, parameter: Array, state: State) -> None:
             )
 
 
+def check_gradient(name: str, x: Variable, grad: Any) -> None:
+    """Refuse what was assigned to `grad` and would be broadcast, cast or not understood."""
+    value = x.value
+    if not isinstance(grad, type(value)):
+        hint = "; assign its value" if isinstance(grad, Variable) else ""
+        raise TypeError(
+            f"{name}: the gradient of a parameter is a {type(value).__name__} like the "
+            f"parameter, not {type(grad).__name__}{hint}"
+        )
+    if grad.shape != value.shape:
+        raise ValueError(
+            f"{name}: a gradient has shape {list(grad.shape)}, its parameter {list(value.shape)}"
+        )
+    if grad.dtype.kind == "c" and value.dtype.kind != "c":
+        raise TypeError(f"{name}: a gradient is {grad.dtype}, its parameter {value.dtype}")
+
+
 def check_state(
     name: str,
     options: Iterable[str],

@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import Any
 from weakref import ref
 
+from autograd_gpu.callers import require_function
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import announce, connected_to, keeping_graphs
 from autograd_gpu.graph import (
@@ -44,6 +45,7 @@ def checkpoint(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     >>> x.grad.shape
     (2,)
     """
+    require_function("checkpoint", f, "checkpoint(f, x)")
     if not recording.get():
         return f(*args, **kwargs)
     # Copies of the containers and of Variables without a gradient: these may change afterwards.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from autograd_gpu.placement import backend_beside
+from autograd_gpu.transforms.argnums import argument_numbers
 from autograd_gpu.transforms.run import Run
 
 
@@ -24,14 +25,14 @@ def grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable[..
     Arrays in, arrays out; Variables in, Variables out.  Nests to any order: what depends on a
     Variable outside that requires a gradient, passed in or read by `f`, is a Variable that can be
     differentiated again, unless called under `no_grad`.  Raises ValueError for a value that is no
-    scalar, TypeError for a complex value and for integer arguments.
+    scalar, TypeError for a complex value, for integer arguments, and for an array as `argnums`.
 
     >>> grad(lambda x: x**3)(2.0)
     array(12., dtype=float32)
     >>> grad(grad(lambda x: x**3))(2.0)
     array(12., dtype=float32)
     """
-    both = value_and_grad(f, argnums)
+    both = value_and_grad(f, argument_numbers("grad", f, argnums))
 
     @functools.wraps(f, updated=())
     def gradient(*args: Any, **kwargs: Any) -> Any:
@@ -51,6 +52,7 @@ def value_and_grad(
     >>> value_and_grad(lambda x: sum(x * x))(np.array([1.0, 2.0]))
     (array(5.), array([2., 4.]))
     """
+    argnums = argument_numbers("value_and_grad", f, argnums)
 
     @functools.wraps(f, updated=())
     def both(*args: Any, **kwargs: Any) -> Any:
@@ -73,6 +75,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: int | Sequence[int] = 0) ->
     >>> elementwise_grad(lambda x: x**2)(np.array([1.0, 2.0, 3.0]))
     array([2., 4., 6.])
     """
+    argnums = argument_numbers("elementwise_grad", f, argnums)
 
     @functools.wraps(f, updated=())
     def derivative(*args: Any, **kwargs: Any) -> Any:

@@ -10,11 +10,13 @@ from autograd_gpu import ops
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.batched import Batched
 from autograd_gpu.batching import batched
+from autograd_gpu.callers import described, require_function
 from autograd_gpu.engine import gradients
 from autograd_gpu.forward import push
 from autograd_gpu.graph import gradient_edge
 from autograd_gpu.modes import watching
 from autograd_gpu.placement import backend_beside
+from autograd_gpu.transforms.argnums import argument_numbers
 from autograd_gpu.transforms.derivatives import grad
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
 from autograd_gpu.transforms.tree import tree_like, zeros_like
@@ -49,6 +51,7 @@ def jacobian(
     array([[2., 0.],
            [0., 4.]])
     """
+    argnums = argument_numbers("jacobian", f, argnums)
     if mode not in ("auto", "forward", "reverse"):
         raise ValueError(f"jacobian: mode is 'auto', 'forward' or 'reverse', not {mode!r}")
 
@@ -181,6 +184,7 @@ def hessian(f: Callable[..., Any], argnums: int | Sequence[int] = 0) -> Callable
     array([[4., 2.],
            [2., 0.]])
     """
+    argnums = argument_numbers("hessian", f, argnums)
     return jacobian(grad(f, argnums), argnums)
 
 
@@ -193,6 +197,12 @@ def hvp(f: Callable[..., Any], argnum: int = 0) -> Callable[..., Any]:
     >>> hvp(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]), np.array([1.0, 0.0]))
     array([4., 2.])
     """
+    require_function("hvp", f, "hvp(f)(x, v)")
+    if not isinstance(argnum, int):
+        raise TypeError(
+            f"hvp(f, argnum): write hvp(f)(x, v) for the product at x with v; argnum is the "
+            f"position of one argument, not {described(argnum)}"
+        )
 
     @functools.wraps(f, updated=())
     def product(*args: Any, **kwargs: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autograd_gpu.callers import require_function
 from autograd_gpu.modes import recording
 from autograd_gpu.transforms.run import Run, any_requires_grad, match, seed
 from autograd_gpu.transforms.tangents import ForwardRun
@@ -21,7 +22,8 @@ def vjp(f: Callable[..., Any], *xs: Any) -> tuple[Any, Callable[[Any], tuple[Any
     >>> pull(np.ones(2))
     (array([3., 4.]), array([1., 2.]))
     """
-    run = Run(f, range(len(xs)), xs, {})
+    require_function("vjp", f, "vjp(f, x)")
+    run = Run(f, tuple(range(len(xs))), xs, {})
 
     def pull(g: Any) -> tuple[Any, ...]:
         outputs, cotangents = [], []
@@ -51,6 +53,7 @@ def jvp(f: Callable[..., Any], xs: Any, vs: Any) -> tuple[Any, Any]:
     >>> jvp(lambda x: x**2, (np.array([1.0, 2.0]),), (np.array([1.0, 10.0]),))
     (array([1., 4.]), array([ 2., 40.]))
     """
+    require_function("jvp", f, "jvp(f, (x,), (v,))")
     if not isinstance(xs, (tuple, list)):
         xs, vs = (xs,), (vs,)
     run = ForwardRun(f, xs, match(list(vs), list(xs), "jvp"))

@@ -35,7 +35,7 @@ class Run:
     def __init__(
         self,
         f: Callable[..., Any],
-        argnums: int | Sequence[int],
+        argnums: int | tuple[int, ...],
         args: Sequence[Any],
         kwargs: Mapping[str, Any],
         has_aux: bool = False,
@@ -44,7 +44,7 @@ class Run:
         self.argnums = argnums
         self.recording = recording.get()
         self.nodes: list[Node] = []  # a leaf does not keep its own alive
-        numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+        numbers = (argnums,) if isinstance(argnums, int) else argnums
         passed = list(args)
         self.opened: list[Any] = []
         for n in numbers:

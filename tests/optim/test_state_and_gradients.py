@@ -57,6 +57,93 @@ def test_the_state_of_another_optimiser_or_of_other_shapes_is_refused():
     optim.AdamW(params).load_state_dict(adam.state_dict())  # the same state, other steps
 
 
+@pytest.mark.parametrize("way", ["parameter", "list", "group"])
+@pytest.mark.parametrize("name", ["adam", "momentum"])
+def test_what_left_its_group_is_not_saved(name, way):
+    kind, options = CASES[name]
+    params = parameters()
+    optimizer = kind([{"params": params[:2]}, {"params": params[2:]}], **options)
+    train(params, optimizer, 2)
+    first, *_ = optimizer.state_dict()["state"].values()
+    if way == "parameter":
+        optimizer.param_groups[0]["params"].pop(1)
+    elif way == "list":
+        optimizer.param_groups[0]["params"] = params[:1]
+    else:
+        del optimizer.param_groups[1]
+    left = list(optimizer.parameters())
+    state = optimizer.state_dict()
+    assert list(state["state"]) == list(range(len(left)))
+    for key, value in first.items():
+        np.testing.assert_array_equal(state["state"][0][key], value)
+    others = [ag.Variable(x.value.copy(), True) for x in left]
+    groups = [{"params": others[:1]}, {"params": others[1:]}] if way != "group" else others
+    other = kind(groups, **options)
+    other.load_state_dict(state)
+    for x, y in zip(left, others, strict=True):
+        x.grad, y.grad = np.ones_like(x.value), np.ones_like(x.value)
+    optimizer.step()
+    other.step()
+    for x, y in zip(left, others, strict=True):
+        np.testing.assert_array_equal(x.value, y.value)
+    optimizer.load_state_dict(optimizer.state_dict())
+    assert optimizer.state.keys() == set(left)
+
+
+def test_what_comes_back_has_its_state_still():
+    params = parameters()
+    optimizer = optim.Adam(params)
+    train(params, optimizer, 2)
+    taken = optimizer.param_groups[0]["params"].pop(0)
+    optimizer.state_dict()
+    optimizer.param_groups[0]["params"].append(taken)
+    assert optimizer.state_dict()["state"][2]["step"] == 2
+
+
+@pytest.mark.parametrize("group", [{"lr": 0.1}, [ag.Variable([1.0])], ag.Variable([1.0])], ids=str)
+def test_a_group_without_parameters(group):
+    with pytest.raises(TypeError, match="SGD: a group of parameters is a dict with 'params' and"):
+        optim.SGD([ag.Variable([1.0])], lr=0.1).add_param_group(group)
+
+
+def test_groups_that_come_after_a_schedule():
+    x, y = ag.Variable([1.0]), ag.Variable([1.0])
+    for make in (lambda o: optim.StepLR(o, 1), lambda o: optim.ReduceLROnPlateau(o, patience=0)):
+        optimizer = optim.SGD([x], lr=0.1)
+        schedule = make(optimizer)
+        step = [1.0] if isinstance(schedule, optim.ReduceLROnPlateau) else []
+        schedule.step(*step)
+        optimizer.add_param_group({"params": [y]})
+        before = schedule.get_last_lr()
+        with pytest.raises(ValueError, match="had 1 groups of parameters .* and has 2 now"):
+            schedule.step(*step)
+        assert schedule.get_last_lr() == before
+
+
+def things_with_state():
+    x = ag.Variable([1.0, 2.0])
+    optimizer = optim.SGD([x], lr=0.1)
+    step = optim.StepLR(optimizer, 1)
+    return [
+        optimizer,
+        optim.Adam([x]),
+        step,
+        optim.SequentialLR(optimizer, [step, optim.ConstantLR(optimizer)], [1]),
+        optim.ReduceLROnPlateau(optimizer),
+        optim.GradScaler(),
+        ag.data.Batches(np.ones(4), batch_size=2),
+        ag.Generator(0),
+    ]
+
+
+@pytest.mark.parametrize("thing", things_with_state(), ids=lambda x: type(x).__name__)
+@pytest.mark.parametrize("state", [{}, {"weight": np.ones(2)}], ids=["nothing", "a module's"])
+def test_the_state_of_something_else(thing, state):
+    name = type(thing).__name__
+    with pytest.raises(ValueError, match=f"^{name}: the state is of something else: it has"):
+        thing.load_state_dict(state)
+
+
 def test_groups():
     a, b, c = parameters()
     optimizer = optim.SGD([{"params": [a], "lr": 0.5}, {"params": [b, c]}], lr=0.0)

@@ -94,6 +94,39 @@ def test_argnums():
         ag.grad(f, 2)(a, b)
 
 
+TRANSFORMS = ["grad", "value_and_grad", "elementwise_grad", "jacobian", "hessian", "hvp"]
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+@pytest.mark.parametrize(
+    "argnums",
+    [np.ones(3), ag.Variable(np.ones(3)), np.array([0, 1]), 0.5, "x", None, [np.ones(3)], {}],
+    ids=str,
+)
+def test_an_argument_given_as_argnums(name, argnums):
+    with pytest.raises(TypeError, match=rf"^{name}\(f, argnums?\): write {name}\(f\)\(x"):
+        getattr(ag, name)(lambda x: ag.sum(x * x), argnums)
+
+
+@pytest.mark.parametrize("name", [*TRANSFORMS, "vjp", "jvp", "checkpoint", "fuse", "compile"])
+def test_a_value_given_as_the_function(name):
+    given = [3.0, 1.0] if name == "jvp" else []
+    with pytest.raises(
+        TypeError, match=rf"^{name}: write {name}\(f.* with a function f, not Variable float32\[2\]"
+    ):
+        getattr(ag, name)(ag.Variable([1.0, 2.0]), *given)
+
+
+def test_argnums_that_are_no_python_ints():
+    x = np.array([1.0, 2.0])
+    for argnums in (np.int64(1), np.array(1)):
+        np.testing.assert_array_equal(ag.grad(lambda a, b: ag.sum(a * b), argnums)(x, 2 * x), x)
+    first, second = ag.grad(lambda a, b: ag.sum(a * b), range(2))(x, 2 * x)
+    np.testing.assert_array_equal([first, second], [2 * x, x])
+    first, second = ag.grad(lambda a, b: ag.sum(a * b), [np.int64(0), 1])(x, 2 * x)
+    np.testing.assert_array_equal([first, second], [2 * x, x])
+
+
 def test_nested_structures():
     params = {"w": np.array([1.0, 2.0]), "layers": [(np.array(3.0), None), np.array(4.0)]}
 

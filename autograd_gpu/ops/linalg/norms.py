@@ -12,6 +12,7 @@ from autograd_gpu.ops.linalg.equal_values import inverse
 from autograd_gpu.ops.linalg.polar import nuclear_norm
 from autograd_gpu.ops.linalg.singular_values import svdvals
 from autograd_gpu.ops.linalg.solving import inv
+from autograd_gpu.ops.nested import narrow
 from autograd_gpu.ops.padding import pad
 from autograd_gpu.ops.reductions import Axis, kept, max_, min_, sum_
 from autograd_gpu.ops.shape import expand_dims, moveaxis, reshape
@@ -43,7 +44,7 @@ def vector_norm_(
     xp: Namespace, x: Array, *, axis: Axis = None, keepdims: bool = False, ord: float = 2
 ) -> Array:
     """`vector_norm` for orders that are neither infinite nor 1."""
-    return xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+    return narrow(xp, xp.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord), x)
 
 
 def _or_zero(sizes: Any, axis: Axis) -> Any:
