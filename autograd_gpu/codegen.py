@@ -11,6 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 
 from autograd_gpu.tangents import Rule, tangent_source
@@ -117,7 +118,7 @@ class Writer:
         passed = "".join(f", {x}={x}" for x in self.statics)
         star = "*" if self.variadic else ""
         call = f"forward(xp, {star}{', '.join(raw)}{passed})"
-        plain = direct(self.forward, self.operands)
+        plain = None if self.variadic else direct(self.forward, self.operands, [*self.statics])
         if plain is not None:
             call = plain.expression(raw)
         lines += [
@@ -256,40 +257,38 @@ class Writer:
 
 @dataclass(frozen=True)
 class Direct:
-    """A forward that is no more than `return xp.f(a, b)`, or `return a + b` or `return -a`."""
+    """A forward that is no more than `return xp.f(a, b, 0, axis=axis)`."""
 
-    sign: str
     function: str
+    constants: tuple[int, ...] = ()
+    statics: tuple[str, ...] = ()
 
     def expression(self, operands: Sequence[str]) -> str:
-        if self.function:
-            return f"xp.{self.function}({', '.join(operands)})"
-        return f" {self.sign} ".join(operands) if len(operands) == 2 else self.sign + operands[0]
+        named = [f"{x}={x}" for x in self.statics]
+        return f"xp.{self.function}({', '.join([*operands, *map(repr, self.constants), *named])})"
 
 
-def direct(forward: Callable[..., Any], operands: Sequence[str]) -> Direct | None:
+def direct(
+    forward: Callable[..., Any], operands: Sequence[str], statics: Sequence[str] = ()
+) -> Direct | None:
     """What `forward` does, if it is that little: it need not be called itself then."""
     code = forward.__code__
-    if code.co_freevars or len(code.co_varnames) != len(operands) + 1:
+    if code.co_freevars or len(code.co_varnames) != len(operands) + len(statics) + 1:
         return None
-    sign = _plain_bodies(len(operands)).get(code.co_code)
-    if sign is None:
+    numbers = tuple(x for x in code.co_consts if type(x) is int)
+    call = Direct("f", numbers, tuple(statics))
+    # None of bytecode and constants, the docstring aside, holds the names of xp, f and operands.
+    plain = _plain(len(operands), call)
+    if (plain.co_code, plain.co_consts[1:]) != (code.co_code, code.co_consts[1:]):
         return None
-    return Direct(sign, "" if sign else code.co_names[0])
+    return Direct(code.co_names[0], numbers, call.statics)
 
 
 @functools.cache
-def _plain_bodies(count: int) -> dict[bytes, str]:
-    """The bytecode of such bodies, which no name is part of, and their signs."""
+def _plain(count: int, call: Direct) -> CodeType:
+    """A function with a docstring, `count` operands and no more than this call."""
     names = [f"x{i}" for i in range(count)]
-    bodies = {f"xp.f({', '.join(names)})": ""}
-    if count == 2:
-        bodies |= {f"x0 {sign} x1": sign for sign in "+-*/"}
-    if count == 1:
-        bodies["-x0"] = "-"
-    compiled = {}
-    for body, sign in bodies.items():
-        scope: dict[str, Any] = {}
-        exec(f"def plain(xp, {', '.join(names)}): return {body}", scope)
-        compiled[scope["plain"].__code__.co_code] = sign
-    return compiled
+    parameters = ", ".join(["xp", *names, *(["*"] if call.statics else []), *call.statics])
+    scope: dict[str, Any] = {}
+    exec(f"def f({parameters}):\n 'A docstring.'\n return {call.expression(names)}", scope)
+    return scope["f"].__code__  # type: ignore[no-any-return]

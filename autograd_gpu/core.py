@@ -1,6 +1,6 @@
 """The compiled core: an op's call and the engine's loops in C, where that was built.
 
-Without it, or with AUTOGRAD_GPU_PURE_PYTHON set in the environment, the same is done in Python.
+Without it the same is done in Python.
 What the C in `autograd_gpu/c` does not know how to do it leaves to the Python functions, which stay
 the definition of what an op and a backward are.
 """
@@ -8,15 +8,13 @@ the definition of what an op and a backward are.
 from __future__ import annotations
 
 import functools
-import os
-import warnings
 from collections.abc import Callable, Iterable
-from importlib import import_module
 from typing import Any
 
 from autograd_gpu.accumulation import added, finish_leaf, fit
 from autograd_gpu.backend import BACKENDS, NAMESPACES, ON_ONE_DEVICE
 from autograd_gpu.codegen import Writer, direct
+from autograd_gpu.extension import extension
 from autograd_gpu.graph import AccumulateGrad, FunctionNode, Node, gradient_edge
 from autograd_gpu.hooks import run_hooks, run_prehooks
 from autograd_gpu.modes import recording, replaced_slots, watching
@@ -24,25 +22,11 @@ from autograd_gpu.operands import scalar
 from autograd_gpu.precision import casting
 from autograd_gpu.variable import Variable
 
-INTERFACE = 1
-"""Raised together with that in c/core.h."""
 
-
-def _loaded() -> Any:
-    """The extension module, told what it needs to know; None where the Python code is to serve."""
-    if os.environ.get("AUTOGRAD_GPU_PURE_PYTHON"):
-        return None
-    try:
-        core = import_module("autograd_gpu._core")
-    except ImportError:
-        return None
-    if getattr(core, "INTERFACE", None) != INTERFACE:
-        warnings.warn(
-            "autograd_gpu's compiled core was built from other sources than these, and is left "
-            "alone: install the package again",
-            RuntimeWarning,
-            stacklevel=2,
-        )
+def _configured() -> Any:
+    """The extension module, told of this package's classes; None where Python is to serve."""
+    core = extension
+    if core is None:
         return None
     try:
         core.configure(
@@ -69,12 +53,10 @@ def _loaded() -> Any:
     return core
 
 
-core = _loaded()
+core = _configured()
 
-# In the order of the enumerations in c/calls.c.
-CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE = range(7)
+# In the order of the enumeration in c/op.h.
 OPERAND, SHAPE, STATIC, RESULT, AUX = range(5)
-BINARY = {"+": ADD, "-": SUBTRACT, "*": MULTIPLY, "/": DIVIDE}
 
 
 def compiled(
@@ -87,10 +69,13 @@ def compiled(
     if core is None or writer.variadic or writer.outputs:
         return op
     statics = writer.statics.values()
+    plain = direct(writer.forward, writer.operands, [*writer.statics])
     fast = core.Op(
         python=op,
         node_type=node_type,
         forward=writer.forward,
+        function=plain and plain.function,
+        constants=plain.constants if plain else (),
         statics=tuple(writer.statics),
         # The class stands for a parameter that has to be given.
         defaults=tuple(core.Op if p.default is p.empty else p.default for p in statics),
@@ -101,20 +86,8 @@ def compiled(
         casts=writer.cast is not None,
         aux=writer.aux,
         reflected=reflected,
-        **_how(writer),
     )
     return functools.update_wrapper(fast, op)
-
-
-def _how(writer: Writer) -> dict[str, Any]:
-    """How the value is computed: an operator, a function of the namespace, or the forward."""
-    plain = direct(writer.forward, writer.operands)
-    if plain is None:
-        return {"how": CALL_FORWARD, "function": ""}
-    if plain.function:
-        return {"how": CALL_NAMESPACE, "function": plain.function}
-    how = BINARY[plain.sign] if len(writer.operands) == 2 else NEGATE
-    return {"how": how, "function": ""}
 
 
 def _bits(writer: Writer, operands: Iterable[str]) -> int:

@@ -24,6 +24,7 @@ _JOINED: dict[str, Callable[[Any, Any], Any]] = {
 def bound(xp: Any) -> dict[str, Callable[..., Array]]:
     """The functions for the namespace `xp`, whose own ones do the work."""
     made = {name: _with_options(name, getattr(xp, name), xp.where) for name in _NEUTRAL}
+    made["sum"] = _halves_in_float32(made["sum"])
     return {**made, "mean": _mean(xp.mean, made["sum"], xp.where)}
 
 
@@ -52,6 +53,18 @@ def _with_options(
         return _JOINED[name](y, _number(initial, y))
 
     return reduce
+
+
+def _halves_in_float32(plain: Callable[..., Array]) -> Callable[..., Array]:
+    """A sum that keeps the digits of 16-bit floats, bfloat16 among them, until it is done."""
+
+    @wraps(plain)
+    def sum(x: Array, /, *, dtype: Any = None, **options: Any) -> Array:
+        if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind in "fV":
+            return plain(x, dtype=np.float32, **options).astype(x.dtype)
+        return plain(x, dtype=dtype, **options)
+
+    return sum
 
 
 def _mean(

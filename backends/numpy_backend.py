@@ -31,8 +31,8 @@ from autograd_gpu.backends import (
     numpy_rows,
     numpy_steps,
 )
-from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.backends.numpy_scatter import scatter_add
+from autograd_gpu.backends.numpy_shortcuts import shortcuts
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
 from autograd_gpu.backends.special_functions import SpecialFunctions
@@ -120,8 +120,6 @@ def namespace() -> ModuleType:
         expm1=numpy_functions.expm1,
         fft=numpy_fft.namespace(),
         masked=numpy_functions.masked,
-        matmul=matmul,
-        maximum=numpy_functions.maximum,
         mean=numpy_functions.mean,
         minimum=numpy_functions.minimum,
         random_bits=random_bits,
@@ -131,7 +129,6 @@ def namespace() -> ModuleType:
         sequence_gradients=numpy_lstm.sequence_gradients,
         special=SpecialFunctions("scipy.special", "pip install scipy"),
         std=numpy_functions.std,
-        sum=numpy_functions.sum_,
         take=numpy_functions.take,
         var=numpy_functions.var,
         where=numpy_functions.where,
@@ -150,6 +147,7 @@ def namespace() -> ModuleType:
         softmax_less_picked=numpy_rows.softmax_less_picked,
         windows=windows,
     )
+    vars(xp).update(shortcuts())
     vars(xp).update(convolution_nd.bound(xp))
     return xp
 

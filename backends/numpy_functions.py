@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,9 @@ CHUNK = 4 * BLOCK
 # Elements up to which a sum over rows is left to NumPy.
 TALL = 1024
 
+# Ones to multiply with so as to sum that are kept, at most.
+ONES = 256
+
 # Elements of a matrix that OpenBLAS multiplies with a vector without waking threads of its own.
 PRODUCT = 8192
 
@@ -48,14 +52,42 @@ def sum_(
         wide = np.float32  # in their own digits a sum of ones would end at 256 or 2048
         return np.sum(x, axis, wide, None, keepdims, initial, where).astype(x.dtype)
     if where is True:
-        if axis is not None and x.size > TALL and dtype is None and not initial:
-            count = rows(x, axis)
-            if count:
-                return over_rows(x, count, keepdims)
+        if dtype is None and not initial and x.dtype.char in "fd":
+            if x.size > TALL:
+                count = rows(x, axis) if axis is not None else 0
+                if count:
+                    return over_rows(x, count, keepdims)
+            elif keepdims is False:
+                y = few(x, axis)
+                if y is not None:
+                    return y
         if x.__class__ is np.ndarray and not initial:
             return np.add.reduce(x, axis, dtype, None, keepdims)
         return x.sum(axis, dtype, None, keepdims, initial)
     return np.sum(x, axis=axis, dtype=dtype, keepdims=keepdims, initial=initial, where=where)
+
+
+def few(x: Any, axis: Axis) -> Any:
+    """The sum of a few elements, or over an axis of a small matrix, as a product with ones, which
+    takes half the time; None where that is not the way.
+    """
+    if axis is None:
+        return np.matmul(x.ravel(), ones(x.size, x.dtype)) if 1 < x.size <= ONES else None
+    if axis.__class__ is not int or x.ndim != 2 or not 1 < min(x.shape) <= max(x.shape) <= ONES:
+        return None
+    if not (x.flags.c_contiguous or x.flags.f_contiguous):
+        return None
+    if axis in (0, -2):
+        return np.matmul(ones(x.shape[0], x.dtype), x)
+    return np.matmul(x, ones(x.shape[1], x.dtype)) if axis in (1, -1) else None
+
+
+@cache
+def ones(n: int, dtype: np.dtype[Any]) -> Array:
+    """`n` ones, the same array each time."""
+    y = np.ones(n, dtype)
+    y.flags.writeable = False
+    return y
 
 
 def rows(x: Any, axis: Axis) -> int:

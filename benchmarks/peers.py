@@ -32,7 +32,7 @@ def ours(row: Row, data: SimpleNamespace) -> Program:
         call = _replaying(partial(row.ours, data), *arrays) if row.compiled else row.ours
         return Program(lambda: [call(*arrays) if row.compiled else call(data, *arrays)])
     leaves = [ag.Variable(getattr(data, name), requires_grad=True) for name in row.leaves]
-    run = partial(row.ours, _convert(data, ag.Variable), *leaves)
+    run = partial(row.bare("ours") or partial(row.ours, _convert(data, ag.Variable)), *leaves)
     if row.mode == "no_grad":
         return Program(lambda: [run()], ag.no_grad)
     if row.mode == "forward":
@@ -86,7 +86,12 @@ def pytorch(
             lambda: [row.torch(tensors, *[getattr(tensors, name) for name in row.leaves])]
         )
     leaves = [getattr(tensors, name).requires_grad_() for name in row.leaves]
-    run = partial(transform(row.torch), tensors, *leaves)
+    bare = row.bare("torch")
+    run = (
+        partial(transform(bare), *leaves)
+        if bare
+        else partial(transform(row.torch), tensors, *leaves)
+    )
     if row.mode == "no_grad":
         return Program(lambda: [run()], torch.no_grad)
     if row.mode == "forward":

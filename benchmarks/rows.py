@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType, SimpleNamespace
 from typing import Any, Literal
 
@@ -46,6 +46,10 @@ class Row:
     def torch(self, d: Data, *leaves: Any) -> Any:
         """The forward with PyTorch."""
         raise NotImplementedError
+
+    def bare(self, program: str) -> Callable[..., Any] | None:
+        """The forward as a function of the leaves alone, where the calls in between would count."""
+        return None
 
     def formula(self, xp: Any, d: Data, *leaves: Any) -> Any:
         """The forward in NumPy's spelling, which autograd and MyGrad share."""

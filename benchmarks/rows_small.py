@@ -175,6 +175,9 @@ class SmallOp(Row):
     def torch(self, d: Data, *leaves: Any) -> Any:
         return self.op.torch(*leaves)
 
+    def bare(self, program: str) -> Callable[..., Any]:
+        return getattr(self.op, program)
+
     def formula(self, xp: Any, d: Data, *leaves: Any) -> Any:
         return self.op.formula(xp, *leaves)
 

@@ -18,7 +18,8 @@ import pytest
 
 import autograd_gpu as ag
 from autograd_gpu.backend import NAMESPACES
-from autograd_gpu.core import _loaded, core
+from autograd_gpu.core import core
+from autograd_gpu.extension import loaded
 from autograd_gpu.primitive import PRIMITIVES
 
 needs_core = pytest.mark.skipif(
@@ -248,7 +249,7 @@ def test_nothing_but_the_module_is_exported():
 def test_a_core_of_other_sources_is_left_alone(monkeypatch):
     monkeypatch.setattr(core, "INTERFACE", 0)
     with pytest.warns(RuntimeWarning, match="install the package again"):
-        assert _loaded() is None
+        assert loaded() is None
 
 
 def test_the_environment_switches_it_off():

@@ -249,25 +249,53 @@ def test_a_derivative_of_a_wrong_shape_is_an_error(fresh):
 
 def test_a_plain_forward_is_called_directly():
     def plain(xp, a, b):
+        """The length."""
         return xp.hypot(a, b)
 
-    def quotient(xp, a, b):
-        return a / b
+    def reduced(xp, x, *, axis=None, keepdims=False):
+        """The sum."""
+        return xp.sum(x, axis=axis, keepdims=keepdims)
 
-    def minus(xp, x):
-        return -x
+    def cut(xp, x):
+        """The positive part."""
+        return xp.maximum(x, 0)
 
+    assert direct(plain, ("a", "b")).expression("pq") == "xp.hypot(p, q)"
+    sums = direct(reduced, ("x",), ("axis", "keepdims"))
+    assert sums.expression("p") == "xp.sum(p, axis=axis, keepdims=keepdims)"
+    assert direct(cut, ("x",)).expression("p") == "xp.maximum(p, 0)"
+
+
+def test_any_other_forward_is_called_itself():
     def swapped(xp, a, b):
+        """The other way round."""
         return xp.hypot(b, a)
 
     def longer(xp, a, b):
-        return a / b + 0
+        """And a number."""
+        return xp.divide(a, b) + 0
 
-    assert direct(plain, ("a", "b")).expression("pq") == "xp.hypot(p, q)"
-    assert direct(quotient, ("a", "b")).expression("pq") == "p / q"
-    assert direct(minus, ("x",)).expression("p") == "-p"
-    assert direct(swapped, ("a", "b")) is None
-    assert direct(longer, ("a", "b")) is None
+    def operator(xp, a, b):
+        """No function of the namespace."""
+        return a / b
+
+    def crossed(xp, x, *, axis=None, keepdims=False):
+        """Parameters in each other's place."""
+        return xp.sum(x, axis=keepdims, keepdims=axis)
+
+    def fewer(xp, x, *, axis=None, keepdims=False):
+        """A parameter left out."""
+        return xp.sum(x, axis=axis)
+
+    def true(xp, x):
+        """A constant that is no number."""
+        return xp.maximum(x, True)
+
+    for forward in (swapped, longer, operator):
+        assert direct(forward, ("a", "b")) is None
+    for forward in (crossed, fewer):
+        assert direct(forward, ("x",), ("axis", "keepdims")) is None
+    assert direct(true, ("x",)) is None
 
 
 def test_every_op_has_a_docstring_and_a_real_signature():

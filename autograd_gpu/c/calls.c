@@ -19,35 +19,39 @@ is_on(PyObject *variable, PyObject *off)
     return on;
 }
 
+/* A function of a namespace, owned.  The dictionary of a module is asked without the detour by the
+   attributes that all modules have. */
+static PyObject *
+function_of(PyObject *xp, PyObject *name)
+{
+    PyObject *function;
+    if (!PyModule_CheckExact(xp))
+        return PyObject_GetAttr(xp, name);
+    function = PyDict_GetItemWithError(PyModule_GetDict(xp), name);
+    if (function != NULL)
+        return Py_NewRef(function);
+    return PyErr_Occurred() ? NULL : PyObject_GetAttr(xp, name);
+}
+
 static PyObject *
 compute(Op *op, PyObject *xp, PyObject **raw, PyObject **values)
 {
-    PyObject *call[MOST_PARAMETERS + 2];
-    PyObject *function, *y;
-    Py_ssize_t statics, i;
-    switch (op->how) {
-    case ADD: return PyNumber_Add(raw[0], raw[1]);
-    case SUBTRACT: return PyNumber_Subtract(raw[0], raw[1]);
-    case MULTIPLY: return PyNumber_Multiply(raw[0], raw[1]);
-    case DIVIDE: return PyNumber_TrueDivide(raw[0], raw[1]);
-    case NEGATE: return PyNumber_Negative(raw[0]);
-    case CALL_NAMESPACE:
-        function = PyObject_GetAttr(xp, op->function);
-        if (function == NULL)
-            return NULL;
-        y = PyObject_Vectorcall(function, raw, op->operands, NULL);
-        Py_DECREF(function);
-        return y;
-    default:
-        statics = PyTuple_GET_SIZE(op->statics);
-        call[0] = xp;
-        for (i = 0; i < op->operands; i++)
-            call[1 + i] = raw[i];
-        for (i = op->operands; i < op->operands + statics; i++)
-            call[1 + i] = values[i];
-        return PyObject_Vectorcall(op->forward, call, 1 + op->operands,
-                                   statics ? op->statics : NULL);
-    }
+    PyObject *call[2 * MOST_PARAMETERS + 1], *function, *y;
+    Py_ssize_t statics = PyTuple_GET_SIZE(op->statics), given = 0, i;
+    if (op->function == Py_None)
+        call[given++] = xp;
+    for (i = 0; i < op->operands; i++)
+        call[given++] = raw[i];
+    for (i = 0; i < PyTuple_GET_SIZE(op->constants); i++)
+        call[given++] = PyTuple_GET_ITEM(op->constants, i);
+    for (i = 0; i < statics; i++)
+        call[given + i] = values[op->operands + i];
+    function = op->function == Py_None ? Py_NewRef(op->forward) : function_of(xp, op->function);
+    if (function == NULL)
+        return NULL;
+    y = PyObject_Vectorcall(function, call, given, statics ? op->statics : NULL);
+    Py_DECREF(function);
+    return y;
 }
 
 /* What the backward will need, owned, or NULL with an error. */
@@ -68,7 +72,7 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
         x = raw[saved->index];
         if (is_number(Py_TYPE(x)))
             return Py_NewRef(empty_tuple);
-        shape = PyObject_GetAttr(x, names.shape);
+        shape = shape_of(x);
         if (shape == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
             PyErr_Clear();
             return Py_NewRef(empty_tuple);
@@ -77,20 +81,46 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
     }
 }
 
+/* The shape of a result, owned: the tuple that an earlier node has already, if that is equal, as
+   every tuple in a graph is one more for the garbage collector to look at. */
+static PyObject *
+shape_shared(PyObject *y, PyObject **edges, int count)
+{
+    PyObject *shape = shape_of(y);
+    int i, same;
+    for (i = 0; shape != NULL && i < count; i++)
+        if (edges[i] != NULL && is_node(edges[i])) {
+            PyObject *earlier = *slot(edges[i], at.shape);
+            if (earlier == NULL)
+                break;
+            same = PyObject_RichCompareBool(earlier, shape, Py_EQ);
+            if (same < 0)
+                Py_CLEAR(shape);
+            else if (same)
+                Py_SETREF(shape, Py_NewRef(earlier));
+            break;
+        }
+    return shape;
+}
+
 /* The node of a call; takes the edges over. */
 static PyObject *
 record(Op *op, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y, PyObject *aux)
 {
     unsigned needed = 0;
     int i, j = 0, inputs = 0;
-    PyObject *tuple, *node;
+    PyObject *tuple, *node, *shape;
+    if ((shape = shape_shared(y, edges, op->operands)) == NULL)
+        return NULL;
     for (i = 0; i < op->operands; i++) {
         inputs += (op->wanted >> i) & 1;
         needed |= (unsigned)(edges[i] != NULL) << i;
     }
     tuple = PyTuple_New(inputs);
-    if (tuple == NULL)
+    if (tuple == NULL) {
+        Py_DECREF(shape);
         return NULL;
+    }
     for (i = 0; i < op->operands; i++)
         if ((op->wanted >> i) & 1) {
             PyTuple_SET_ITEM(tuple, j++, edges[i] != NULL ? edges[i] : Py_NewRef(Py_None));
@@ -99,12 +129,13 @@ record(Op *op, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y,
     node = PyType_GenericAlloc((PyTypeObject *)op->node_type, 0);
     if (node == NULL) {
         Py_DECREF(tuple);
+        Py_DECREF(shape);
         return NULL;
     }
     *slot(node, at.edges) = tuple;
+    *slot(node, at.shape) = shape;
     *slot(node, at.hooks) = Py_NewRef(Py_None);
-    if ((*slot(node, at.shape) = PyObject_GetAttr(y, names.shape)) == NULL
-        || (*slot(node, at.dtype) = PyObject_GetAttr(y, names.dtype)) == NULL)
+    if ((*slot(node, at.dtype) = dtype_of(y)) == NULL)
         goto failed;
     for (i = 0; i < op->count; i++) {
         const Saved *saved = &op->saved[i];

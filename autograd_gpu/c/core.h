@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 1
+#define INTERFACE 2
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -62,6 +62,22 @@ extern PyTypeObject OpType;
 
 PyObject *count_all(PyObject *module, PyObject *root);
 PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
+
+/* Functions of NumPy's namespace. */
+PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);
+PyObject *numpy_matmul(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                       PyObject *keywords);
+PyObject *numpy_maximum(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                        PyObject *keywords);
+PyObject *numpy_sum(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                    PyObject *keywords);
+
+/* Attributes of an array, owned, or NULL with an error. */
+PyObject *shape_of(PyObject *array);
+PyObject *dtype_of(PyObject *array);
+
+/* The getter of an attribute that an extension type defines, or NULL; no error is left. */
+PyGetSetDef *getter_of(PyTypeObject *type, PyObject *name);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);

@@ -88,13 +88,13 @@ fits(PyObject *grad, PyTypeObject *type, PyObject *node)
     int same;
     if (!Py_IS_TYPE(grad, type))
         return 0;
-    if ((attribute = PyObject_GetAttr(grad, names.dtype)) == NULL)
+    if ((attribute = dtype_of(grad)) == NULL)
         return -1;
     same = attribute == *slot(node, at.dtype);
     Py_DECREF(attribute);
     if (!same)
         return 0;
-    if ((attribute = PyObject_GetAttr(grad, names.shape)) == NULL)
+    if ((attribute = shape_of(grad)) == NULL)
         return -1;
     same = PyObject_RichCompareBool(attribute, *slot(node, at.shape), Py_EQ);
     Py_DECREF(attribute);

@@ -123,17 +123,23 @@ configure(PyObject *module, PyObject *args, PyObject *keywords)
     Py_RETURN_NONE;
 }
 
+#define FUNCTION(f) (PyCFunction)(void (*)(void))f
+
 static PyMethodDef functions[] = {
-    {"configure", (PyCFunction)(void (*)(void))configure, METH_VARARGS | METH_KEYWORDS, NULL},
+    {"configure", FUNCTION(configure), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"configure_numpy", FUNCTION(configure_numpy), METH_VARARGS | METH_KEYWORDS, NULL},
     {"count_all", count_all, METH_O, NULL},
-    {"run_ready", (PyCFunction)(void (*)(void))run_ready, METH_FASTCALL, NULL},
+    {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
+    {"sum", FUNCTION(numpy_sum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {NULL, NULL, 0, NULL},
 };
 
 static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "_core",
-    .m_doc = "Compiled forms of an op's call and of the engine's loops.",
+    .m_doc = "Compiled forms of an op's call, of the engine's loops and of functions of NumPy.",
     .m_size = -1,
     .m_methods = functions,
 };

@@ -5,23 +5,25 @@
 static PyObject *
 op_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
 {
-    static char *parameters[] = {"python", "node_type", "forward", "function", "statics", "defaults",
-                            "how", "operands", "optional", "wanted", "reflected", "casts", "aux",
-                            "saved", NULL};
-    PyObject *python, *node_type, *forward, *function, *statics, *defaults, *saved;
-    int how, operands, reflected, casts, aux;
+    static char *parameters[] = {"python", "node_type", "forward", "function", "constants", "statics",
+                                 "defaults", "operands", "optional", "wanted", "reflected", "casts",
+                                 "aux", "saved", NULL};
+    PyObject *python, *node_type, *forward, *function, *constants, *statics, *defaults, *saved;
+    int operands, reflected, casts, aux;
     unsigned optional, wanted;
     Py_ssize_t i, count;
     Op *op;
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOUO!O!iiIIpppO!", parameters, &python,
-                                     &node_type, &forward, &function, &PyTuple_Type, &statics,
-                                     &PyTuple_Type, &defaults, &how, &operands, &optional, &wanted,
-                                     &reflected, &casts, &aux, &PyTuple_Type, &saved))
+    if (!PyArg_ParseTupleAndKeywords(args, keywords, "OOOOO!O!O!iIIpppO!", parameters, &python,
+                                     &node_type, &forward, &function, &PyTuple_Type, &constants,
+                                     &PyTuple_Type, &statics, &PyTuple_Type, &defaults, &operands,
+                                     &optional, &wanted, &reflected, &casts, &aux, &PyTuple_Type,
+                                     &saved))
         return NULL;
     count = PyTuple_GET_SIZE(saved);
     if (operands + PyTuple_GET_SIZE(statics) > MOST_PARAMETERS || count > MOST_SAVED
         || PyTuple_GET_SIZE(defaults) != PyTuple_GET_SIZE(statics) || !PyType_Check(node_type)
-        || operands < 1) {
+        || operands < 1 || PyTuple_GET_SIZE(constants) > MOST_PARAMETERS
+        || (function != Py_None && !PyUnicode_CheckExact(function))) {
         PyErr_SetString(PyExc_ValueError, "an op of another form than a compiled call has");
         return NULL;
     }
@@ -33,9 +35,9 @@ op_new(PyTypeObject *type, PyObject *args, PyObject *keywords)
     op->node_type = Py_NewRef(node_type);
     op->forward = Py_NewRef(forward);
     op->function = Py_NewRef(function);
+    op->constants = Py_NewRef(constants);
     op->statics = Py_NewRef(statics);
     op->defaults = Py_NewRef(defaults);
-    op->how = how;
     op->operands = operands;
     op->optional = optional;
     op->wanted = wanted;
@@ -89,6 +91,7 @@ op_dealloc(Op *op)
     Py_XDECREF(op->node_type);
     Py_XDECREF(op->forward);
     Py_XDECREF(op->function);
+    Py_XDECREF(op->constants);
     Py_XDECREF(op->statics);
     Py_XDECREF(op->defaults);
     Py_TYPE(op)->tp_free(op);

@@ -8,7 +8,6 @@
 #define MOST_PARAMETERS 16
 #define MOST_SAVED 16
 
-typedef enum { CALL_FORWARD, CALL_NAMESPACE, ADD, SUBTRACT, MULTIPLY, DIVIDE, NEGATE } How;
 typedef enum { OPERAND, SHAPE, STATIC, RESULT, AUX } What;
 
 typedef struct {
@@ -26,10 +25,10 @@ typedef struct {
     PyObject *python;     /* the definition */
     PyObject *node_type;
     PyObject *forward;
-    PyObject *function;   /* CALL_NAMESPACE: the name in the namespace */
+    PyObject *function;   /* a name in the namespace, to be called in place of `forward`; or None */
+    PyObject *constants;  /* what `function` gets after the operands, a tuple */
     PyObject *statics;    /* names, a tuple */
     PyObject *defaults;   /* of the statics; a missing one is the Op's type */
-    How how;
     int operands;
     unsigned optional;    /* operands that may be None */
     unsigned wanted;      /* operands that have a derivative */

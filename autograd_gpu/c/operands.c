@@ -54,7 +54,7 @@ letter(PyObject *dtype)
 static int
 is_numeric(PyObject *array)
 {
-    PyObject *dtype = PyObject_GetAttr(array, names.dtype);
+    PyObject *dtype = dtype_of(array);
     int kind;
     if (dtype == NULL)
         return -1;
@@ -67,7 +67,7 @@ int
 widened_by_floats(PyObject *array)
 {
     static PyObject *seen = NULL; /* the dtype last found not to be: nearly always the one */
-    PyObject *dtype = PyObject_GetAttr(array, names.dtype);
+    PyObject *dtype = dtype_of(array);
     int kind;
     if (dtype == NULL)
         return -1;
@@ -108,9 +108,9 @@ leaf_edge(PyObject *x, PyObject *value)
     PyObject *node = NULL, *shape, *dtype, *reference;
     if (*slot(x, at.accumulator) == NULL)
         return PyObject_CallOneArg(known.gradient_edge, x);
-    if ((shape = PyObject_GetAttr(value, names.shape)) == NULL)
+    if ((shape = shape_of(value)) == NULL)
         return NULL;
-    if ((dtype = PyObject_GetAttr(value, names.dtype)) == NULL)
+    if ((dtype = dtype_of(value)) == NULL)
         goto failed;
     node = known_node(x);
     if (node != NULL) {

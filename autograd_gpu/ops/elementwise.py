@@ -21,13 +21,13 @@ def add(xp: Namespace, a: Array, b: Array) -> Array:
     >>> add(Variable([1.0, 2.0]), 1.0)
     Variable(array([2., 3.], dtype=float32))
     """
-    return a + b
+    return xp.add(a, b)
 
 
 @elementwise(a=lambda g: g, b=lambda g: -g)
 def subtract(xp: Namespace, a: Array, b: Array) -> Array:
     """Elementwise difference, broadcasting."""
-    return a - b
+    return xp.subtract(a, b)
 
 
 @elementwise(
@@ -36,7 +36,7 @@ def subtract(xp: Namespace, a: Array, b: Array) -> Array:
 )
 def multiply(xp: Namespace, a: Array, b: Array) -> Array:
     """Elementwise product, broadcasting."""
-    return a * b
+    return xp.multiply(a, b)
 
 
 @elementwise(
@@ -49,7 +49,7 @@ def divide(xp: Namespace, a: Array, b: Array) -> Array:
     >>> divide(Variable([1.0, 2.0]), 4.0)
     Variable(array([0.25, 0.5 ], dtype=float32))
     """
-    return a / b
+    return xp.divide(a, b)
 
 
 @elementwise(
@@ -70,7 +70,7 @@ def floor_divide(xp: Namespace, a: Array, b: Array) -> Array:
 @elementwise(x=lambda g: -g)
 def negative(xp: Namespace, x: Array) -> Array:
     """-x."""
-    return -x
+    return xp.negative(x)
 
 
 @elementwise(x=lambda g: g)

@@ -66,12 +66,7 @@ def sum_(
     >>> sum(Variable([[1.0, 2.0], [3.0, 4.0]]), axis=1)
     Variable(array([3., 7.], dtype=float32))
     """
-    adding = wide(x, dtype)
-    if axis is None:
-        y = x.sum(None, adding, None, keepdims)
-    else:
-        y = xp.sum(x, axis=axis, dtype=adding, keepdims=keepdims)
-    return y if adding is dtype else y.astype(x.dtype)
+    return xp.sum(x, axis=axis, dtype=dtype, keepdims=keepdims)
 
 
 def _mean(xp: Namespace, g: Any, x_shape: Any, axis: Axis, keepdims: bool) -> Any:

@@ -1,0 +1,36 @@
+"""Compiled forms of functions of the namespace, for small arrays, of which a call is all they cost.
+
+The functions here define them, and are called for whatever is not usual (autograd_gpu/c/numpy.c).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autograd_gpu.backends.numpy_functions import TALL, maximum, ones, sum_
+from autograd_gpu.backends.numpy_matmul import matmul
+from autograd_gpu.extension import extension
+
+_USUAL = tuple(np.dtype(x) for x in ("float32", "float64", "complex64", "complex128"))
+
+
+def shortcuts() -> dict[str, Callable[..., Any]]:
+    """`matmul`, `maximum` and `sum`, compiled where there is a compiled core."""
+    if extension is None:
+        return {"matmul": matmul, "maximum": maximum, "sum": sum_}
+    extension.configure_numpy(
+        add_reduce=np.add.reduce,
+        array=np.ndarray,
+        dtypes=_USUAL,
+        larger=np.maximum,
+        matmul=matmul,
+        maximum=maximum,
+        ones=ones,
+        small=TALL,
+        sum=sum_,
+        zeros=tuple(np.zeros((), x) for x in _USUAL),
+    )
+    return {name: getattr(extension, name) for name in ("matmul", "maximum", "sum")}
