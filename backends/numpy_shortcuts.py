@@ -14,8 +14,6 @@ from autograd_gpu.backends.numpy_functions import TALL, maximum, ones, sum_
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.extension import extension
 
-_USUAL = tuple(np.dtype(x) for x in ("float32", "float64", "complex64", "complex128"))
-
 
 def shortcuts() -> dict[str, Callable[..., Any]]:
     """`matmul`, `maximum` and `sum`, compiled where there is a compiled core."""
@@ -23,14 +21,12 @@ def shortcuts() -> dict[str, Callable[..., Any]]:
         return {"matmul": matmul, "maximum": maximum, "sum": sum_}
     extension.configure_numpy(
         add_reduce=np.add.reduce,
-        array=np.ndarray,
-        dtypes=_USUAL,
         larger=np.maximum,
         matmul=matmul,
         maximum=maximum,
         ones=ones,
         small=TALL,
         sum=sum_,
-        zeros=tuple(np.zeros((), x) for x in _USUAL),
+        zeros=tuple(np.zeros((), x) for x in (np.float32, np.float64, np.complex64, np.complex128)),
     )
     return {name: getattr(extension, name) for name in ("matmul", "maximum", "sum")}

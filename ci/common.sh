@@ -20,7 +20,7 @@ find_python() {
 set_up() {
     local extras=$1 stamp
     shift
-    stamp=$venv/.installed-$(printf '%s' "$extras $*" | cat - pyproject.toml autograd_gpu/c/* | cksum | cut -d' ' -f1)
+    stamp=$venv/.installed-$(printf '%s' "$extras $*" | cat - pyproject.toml setup.py autograd_gpu/c/* | cksum | cut -d' ' -f1)
     [ -f "$stamp" ] && return
     [ -x "$venv/bin/python" ] || "$(find_python)" -m venv "$venv"
     "$venv/bin/python" -m pip install --quiet --disable-pip-version-check --editable ".[$extras]" "$@"

@@ -74,9 +74,10 @@ print(sorted(glob.glob(os.path.dirname(scipy.__file__) + "/_*/array_api_compat")
     ln -s "$root/backends" "$site/autograd_gpu/backends"
     # The compiled core, where there is a compiler; the report says whether it is there.
     rm -f "$site"/autograd_gpu/_core*
-    "$python" -c 'import sysconfig as s; print(s.get_path("include"), s.get_config_var("EXT_SUFFIX"))' |
-        (read -r include suffix && cc -O2 -shared -fPIC -I"$include" autograd_gpu/c/*.c \
-            -o "$site/autograd_gpu/_core$suffix") || echo "the compiled core is left out" >&2
+    "$python" -c 'import numpy, sysconfig as s
+print(s.get_path("include"), numpy.get_include(), s.get_config_var("EXT_SUFFIX"))' |
+        (read -r include numpy suffix && cc -O2 -shared -fPIC -I"$include" -I"$numpy" \
+            autograd_gpu/c/*.c -o "$site/autograd_gpu/_core$suffix") || echo "the compiled core is left out" >&2
     export PYTHONPATH=$site:$root/benchmarks:$root/tests${PYTHONPATH:+:$PYTHONPATH}
     export PYTHONSAFEPATH=1
 else

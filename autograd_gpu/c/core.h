@@ -72,12 +72,21 @@ PyObject *numpy_maximum(PyObject *module, PyObject *const *args, Py_ssize_t give
 PyObject *numpy_sum(PyObject *module, PyObject *const *args, Py_ssize_t given,
                     PyObject *keywords);
 
+/* NumPy's class of arrays. */
+extern PyTypeObject *ndarray;
+
+/* To be called before anything else; -1 with an error. */
+int import_numpy(void);
+
 /* Attributes of an array, owned, or NULL with an error. */
 PyObject *shape_of(PyObject *array);
 PyObject *dtype_of(PyObject *array);
 
-/* The getter of an attribute that an extension type defines, or NULL; no error is left. */
-PyGetSetDef *getter_of(PyTypeObject *type, PyObject *name);
+/* Whether an array has this shape; -1 with an error. */
+int has_shape(PyObject *array, PyObject *shape);
+
+/* The array, of class `type`, of a scalar that NumPy has made in its place; or NULL. */
+PyObject *from_scalar(PyTypeObject *type, PyObject *y);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);

@@ -84,21 +84,17 @@ failed:
 static int
 fits(PyObject *grad, PyTypeObject *type, PyObject *node)
 {
-    PyObject *attribute;
+    PyObject *dtype;
     int same;
     if (!Py_IS_TYPE(grad, type))
         return 0;
-    if ((attribute = dtype_of(grad)) == NULL)
+    if ((dtype = dtype_of(grad)) == NULL)
         return -1;
-    same = attribute == *slot(node, at.dtype);
-    Py_DECREF(attribute);
+    same = dtype == *slot(node, at.dtype);
+    Py_DECREF(dtype);
     if (!same)
         return 0;
-    if ((attribute = shape_of(grad)) == NULL)
-        return -1;
-    same = PyObject_RichCompareBool(attribute, *slot(node, at.shape), Py_EQ);
-    Py_DECREF(attribute);
-    return same;
+    return has_shape(grad, *slot(node, at.shape));
 }
 
 int

@@ -105,25 +105,24 @@ known_node(PyObject *x)
 static PyObject *
 leaf_edge(PyObject *x, PyObject *value)
 {
-    PyObject *node = NULL, *shape, *dtype, *reference;
+    PyObject *node, *shape = NULL, *dtype, *reference;
     if (*slot(x, at.accumulator) == NULL)
         return PyObject_CallOneArg(known.gradient_edge, x);
-    if ((shape = shape_of(value)) == NULL)
-        return NULL;
     if ((dtype = dtype_of(value)) == NULL)
-        goto failed;
+        return NULL;
     node = known_node(x);
     if (node != NULL) {
         int same = *slot(node, at.dtype) == dtype;
         if (same)
-            same = PyObject_RichCompareBool(*slot(node, at.shape), shape, Py_EQ);
-        Py_DECREF(shape);
+            same = has_shape(value, *slot(node, at.shape));
         Py_DECREF(dtype);
         if (same > 0)
             return node;
         Py_DECREF(node);
         return same < 0 ? NULL : PyObject_CallOneArg(known.gradient_edge, x);
     }
+    if ((shape = shape_of(value)) == NULL)
+        goto failed;
     node = PyType_GenericAlloc((PyTypeObject *)known.leaf_node, 0);
     if (node == NULL)
         goto failed;
@@ -140,8 +139,8 @@ leaf_edge(PyObject *x, PyObject *value)
     Py_XSETREF(*slot(x, at.accumulator), reference);
     return node;
 failed:
-    Py_DECREF(shape);
-    Py_XDECREF(dtype);
+    Py_XDECREF(shape);
+    Py_DECREF(dtype);
     return NULL;
 }
 
