@@ -91,6 +91,9 @@ class Gelu(Row):
     def formula(self, xp: Any, d: Data, x: Any) -> Any:
         return gelu(xp, x)
 
+    def tinygrad(self, d: Data, x: Any) -> Any:
+        return x.gelu()
+
 
 class FusedGelu(Gelu):
     """The same with `fuse`, which keeps the slope as the version by hand does."""
@@ -145,6 +148,9 @@ class CrossEntropy(Row):
 
     def mygrad(self, xp: Any, d: Data, x: Any) -> Any:
         return xp.nnet.softmax_crossentropy(x, d.labels)
+
+    def tinygrad(self, d: Data, x: Any) -> Any:
+        return x.cross_entropy(d.labels)
 
 
 class Embedding(Row):

@@ -122,6 +122,9 @@ class LayerNorm(Row):
     def formula(self, xp: Any, d: Data, x: Any, w: Any, b: Any) -> Any:
         return layer_norm(xp, x, w, b)
 
+    def tinygrad(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        return x.layernorm() * w + b
+
 
 class GroupNorm(Row):
     name, family = "group norm, 32x64x32x32, 8 groups", "large arrays"
@@ -189,6 +192,10 @@ class GroupNorm(Row):
         rows = xp.reshape(x, (len(d.x), d.groups, -1))
         y = xp.reshape(layer_norm(xp, rows, 1, 0), d.x.shape)
         return y * xp.reshape(w, (-1, 1, 1)) + xp.reshape(b, (-1, 1, 1))
+
+    def tinygrad(self, d: Data, x: Any, w: Any, b: Any) -> Any:
+        y = x.reshape(x.shape[0], d.groups, -1).layernorm().reshape(x.shape)
+        return y * w.reshape(-1, 1, 1) + b.reshape(-1, 1, 1)
 
 
 ROWS: list[Row] = [LayerNorm(), GroupNorm()]
