@@ -23,8 +23,7 @@ def channel_statistics(x: Array) -> Any:
     """Mean and variance [C] of the channels of `x` [N, C, ...], over all other axes."""
     if not _is_known(x):
         return NotImplemented
-    mean, variance = statistics(x, None)
-    return mean.reshape(-1), variance.reshape(-1)
+    return statistics(x)
 
 
 def channels_normalised(
@@ -33,7 +32,7 @@ def channels_normalised(
     """(x - mean) * inverse * weight + bias, all but `x` [C]."""
     if not _is_known(x):
         return NotImplemented
-    return normalised(x, None, _columns(mean), _columns(inverse), weight, bias)
+    return normalised(x, mean, inverse, weight, bias)
 
 
 def batch_norm_gradients(
@@ -42,12 +41,8 @@ def batch_norm_gradients(
     """The gradients of `batch_norm` for its operands, where they are needed."""
     if not _is_known(x) or g.dtype != x.dtype:
         return NotImplemented
-    return gradients(g, x, None, _columns(mean), _columns(inverse), weight, needs[0])
+    return gradients(g, x, mean, inverse, weight, needs[0])
 
 
 def _is_known(x: Array) -> bool:
     return x.dtype.char in "fd" and x.size > 0 and prod(x.shape[2:]) >= SHORTEST
-
-
-def _columns(x: Array) -> Array:
-    return x.reshape(1, -1, 1)

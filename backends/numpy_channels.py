@@ -1,14 +1,11 @@
-"""What batch, group and instance norm share for NumPy, in blocks of rows that stay in the cache.
+"""What batch norm does to images [N, C, ...] for NumPy, in blocks of rows that stay in the cache.
 
-A row [L] is one channel of one of the images [N, C, ...].  The rows are numbered [N, G, K], and
-statistics, which have 1 there, go over one of these axes: over N for batch norm, `groups` being
-None, G = C and K = 1; over K for group norm.  All sums are dot products of rows, and what remains
-is to scale and to shift each row.
+A row [L] is one channel of one image.  All sums are dot products of rows, and what remains is to
+scale and to shift each row.
 """
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -21,10 +18,10 @@ from autograd_gpu.backends.scratch import scratch
 Array = np.ndarray[Any, Any]
 
 
-def statistics(x: Array, groups: int | None) -> tuple[Array, Array]:
-    """Mean and variance, [1, C, 1] or [N, G, 1]."""
-    (shape, axis), rows = _numbered(x, groups), _rows(x)
-    n = x.size // prod(shape) * shape[axis]
+def statistics(x: Array) -> tuple[Array, Array]:
+    """Mean and variance [C]."""
+    rows = _rows(x)
+    n = x.size // x.shape[1]
     ones = np.ones(rows.shape[1], x.dtype)
     sums = np.empty((2, len(rows)), x.dtype)
 
@@ -37,36 +34,31 @@ def statistics(x: Array, groups: int | None) -> tuple[Array, Array]:
             np.vecdot(part, part, sums[1, s])
 
         for_rows(len(rows), block_rows(*rows.shape), block)
-        return sums.reshape(2, *shape).sum(axis + 1, keepdims=True) / n
+        return sums.reshape(2, *x.shape[:2]).sum(1) / n
 
     mean, variance = averages(None)
     square = mean * mean
     variance -= square
     if not (square <= variance).all():  # digits have cancelled
-        rest, variance = averages(_per_row(mean, shape))
+        rest, variance = averages(_per_row(mean, x))
         mean += rest
         variance -= rest * rest
     return mean, variance
 
 
 def normalised(
-    x: Array,
-    groups: int | None,
-    mean: Array,
-    inverse: Array,
-    weight: Array | None,
-    bias: Array | None,
+    x: Array, mean: Array, inverse: Array, weight: Array | None, bias: Array | None
 ) -> Array:
-    """(x - mean) * inverse * weight + bias, the last two [C]."""
-    (shape, _), rows = _numbered(x, groups), _rows(x)
-    scale = inverse if weight is None else inverse * weight.reshape(shape[1:])
-    shift: Any = 0 if bias is None else bias.reshape(shape[1:])
+    """(x - mean) * inverse * weight + bias, all but `x` [C]."""
+    rows = _rows(x)
+    scale = inverse if weight is None else inverse * weight
+    shift: Any = np.zeros_like(scale) if bias is None else bias
     centre = None
     if _is_near(mean, inverse):
         shift = shift - mean * scale
     else:  # digits would cancel
-        centre = _per_row(mean, shape)
-    columns = np.stack([_per_row(v, shape) for v in (scale, shift)], dtype=x.dtype)
+        centre = _per_row(mean, x)
+    columns = np.stack([_per_row(v, x) for v in (scale, shift)], dtype=x.dtype)
     height = block_rows(*rows.shape)
     combine = _combination(1, rows, height)
     y = np.empty(x.shape, x.dtype)
@@ -87,41 +79,36 @@ def normalised(
 def gradients(
     g: Array,
     x: Array,
-    groups: int | None,
     mean: Array,
     inverse: Array,
     weight: Array | None,
     needs_x: bool,
 ) -> tuple[Array | None, Array, Array]:
     """The gradients for `x`, where it is needed, and for weight and bias, [C]."""
-    (shape, axis), rows, upstream = _numbered(x, groups), _rows(x), _rows(g)
+    rows, upstream = _rows(x), _rows(g)
     ones = np.ones(rows.shape[1], x.dtype)
     sums = np.empty((2, len(rows)), x.dtype)
     height = block_rows(*rows.shape)
-    centre = None if _is_near(mean, inverse) else _per_row(mean, shape)
+    centre = None if _is_near(mean, inverse) else _per_row(mean, x)
 
     def block(i: int, s: slice) -> None:
         np.vecdot(upstream[s], ones, sums[0, s])
         np.vecdot(upstream[s], _less(rows, centre, s), sums[1, s])
 
     for_rows(len(rows), height, block)
-    total, along = sums.reshape(2, *shape)
+    total, along = sums.reshape(2, *x.shape[:2]).sum(1)
     offset = mean if centre is None else np.zeros_like(mean)
     along -= offset * total
     along *= inverse
-    grad_weight, grad_bias = (v.reshape(x.shape[:2]).sum(0) for v in (along, total))
     if not needs_x:
-        return None, grad_weight, grad_bias
+        return None, along, total
     # (h - n * average(h * n) - average(h)) * inverse, with h = g * weight and
     # n = (x - offset) * inverse: a multiple of g, less one of x, and a number for each row
-    scale = inverse
-    if weight is not None:
-        weight = weight.reshape(shape[1:])
-        scale, along, total = inverse * weight, along * weight, total * weight
-    share = inverse / (x.size // prod(shape) * shape[axis])
-    slope = along.sum(axis, keepdims=True) * share * inverse
-    shift = offset * slope - total.sum(axis, keepdims=True) * share
-    columns = np.stack([_per_row(v, shape) for v in (scale, -slope, shift)], dtype=x.dtype)
+    scale = inverse if weight is None else inverse * weight
+    share = scale / (x.size // x.shape[1])
+    slope = along * share * inverse
+    shift = offset * slope - total * share
+    columns = np.stack([_per_row(v, x) for v in (scale, -slope, shift)], dtype=x.dtype)
     combine = _combination(2, rows, height)
     grad = np.empty(x.shape, x.dtype)
     out = _rows(grad)
@@ -137,13 +124,7 @@ def gradients(
         np.add(out[s], t, out[s])
 
     for_rows(len(rows), height, combined)
-    return grad, grad_weight, grad_bias
-
-
-def _numbered(x: Array, groups: int | None) -> tuple[tuple[int, int, int], int]:
-    """N, G and K, and over which of them statistics go."""
-    n, channels = x.shape[:2]
-    return ((n, channels, 1), 0) if groups is None else ((n, groups, channels // groups), 2)
+    return grad, along, total
 
 
 def _rows(x: Array) -> Array:
@@ -157,9 +138,9 @@ def _less(rows: Array, centre: Array | None, s: slice) -> Array:
     return np.subtract(rows[s], centre[s, None], out)
 
 
-def _per_row(x: Array, shape: tuple[int, ...]) -> Array:
-    """A number for each row, of `x` that broadcasts to [N, G, K]."""
-    return np.broadcast_to(x, shape).reshape(-1)
+def _per_row(numbers: Array, x: Array) -> Array:
+    """For each row of `x` its channel's number."""
+    return np.tile(numbers, len(x))
 
 
 def _combination(terms: int, rows: Array, height: int) -> Combination | None:

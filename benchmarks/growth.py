@@ -70,7 +70,7 @@ def measure() -> list[dict[str, Any]]:
             row = make(size)
             running = {}
             for program in PROGRAMS:
-                if programs.MODULES[program] is None or program in row.left_out:
+                if programs.why_absent(program) or row.why_left_out(program):
                     continue
                 running[program] = build(row, program, make_data(row, np.float32, small=False))
             medians = {

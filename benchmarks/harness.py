@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from peers import build
-from programs import MODULES, PROGRAMS, Program, host
+from programs import PROGRAMS, Program, host, why_absent
 from rows import Row, make_data
 
 Clock = Callable[[], float]
@@ -60,8 +60,8 @@ def check_agreement(row: Row, small: bool, rtol: float = 1e-6) -> dict[str, Resu
     expected = run_once(row, "numpy", np.float64, small)
     checked: dict[str, Result] = {}
     for program in PROGRAMS:
-        if MODULES[program] is None or program in row.left_out:
-            reason = row.left_out.get(program, "not installed")
+        reason = row.why_left_out(program) or why_absent(program)
+        if reason is not None:
             checked[program] = {"status": "absent", "reason": reason}
             continue
         try:

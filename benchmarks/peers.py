@@ -11,6 +11,7 @@ import numpy as np
 
 from jax_steps import build_jax
 from programs import Program, ag, hips, hips_numpy, mygrad, torch
+from tinygrad_steps import build_tinygrad
 
 if TYPE_CHECKING:
     from rows import Row
@@ -177,6 +178,7 @@ BUILDERS = {
     "jax_eager": partial(build_jax, jit=False),
     "autograd": hips_autograd,
     "mygrad": my_grad,
+    "tinygrad": build_tinygrad,
 }
 
 

@@ -20,6 +20,7 @@ IMPORTS = {
     "jax": "jax.numpy",
     "autograd": "autograd.numpy",
     "mygrad": "mygrad",
+    "tinygrad": "tinygrad",
 }
 TIME_IMPORT = """
 import importlib, sys, time

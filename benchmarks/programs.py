@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import os
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
 
@@ -19,6 +23,21 @@ def optional(name: str) -> ModuleType | None:
         return importlib.import_module(name)
     except ImportError:
         return None
+
+
+def tinygrad_on_cpu() -> ModuleType | None:
+    """The module, told to use the CPU; None without a clang, by which it compiles for that.
+
+    The clang may be the one in Zig's compiler, which the package ziglang brings.
+    """
+    if shutil.which(os.environ.get("CC", "clang")) is None:
+        zig = importlib.util.find_spec("ziglang")
+        if zig is None or zig.origin is None:
+            return None
+        os.environ["ZIG"] = str(Path(zig.origin).with_name("zig"))
+        os.environ["CC"] = str(Path(__file__).with_name("zig_clang.sh"))
+    os.environ.setdefault("DEV", "CPU")
+    return optional("tinygrad")
 
 
 class MissingModule:
@@ -40,6 +59,7 @@ hips: Any = optional("autograd")
 hips_numpy: Any = optional("autograd.numpy")
 jax: Any = optional("jax")
 jax_numpy: Any = optional("jax.numpy")
+tinygrad: Any = tinygrad_on_cpu()
 
 PROGRAMS = {
     "ours": "autograd_gpu",
@@ -50,6 +70,7 @@ PROGRAMS = {
     "jax_eager": "JAX",
     "autograd": "autograd",
     "mygrad": "MyGrad",
+    "tinygrad": "tinygrad JIT",
 }
 MODULES = {
     "ours": ag,
@@ -60,7 +81,17 @@ MODULES = {
     "jax_eager": jax,
     "autograd": hips,
     "mygrad": mygrad,
+    "tinygrad": tinygrad,
 }
+
+
+def why_absent(program: str) -> str | None:
+    """Why a program can't be measured here; None if it can."""
+    if MODULES[program] is not None:
+        return None
+    if program == "tinygrad" and importlib.util.find_spec("tinygrad") is not None:
+        return "it needs clang, which the package ziglang has"
+    return "not installed"
 
 
 def keep(names: Sequence[str]) -> None:
@@ -87,4 +118,6 @@ def host(value: Any) -> np.ndarray:
         return value.detach().numpy().copy()
     if mygrad is not None and isinstance(value, mygrad.Tensor):
         return np.array(value.data)
+    if tinygrad is not None and isinstance(value, tinygrad.Tensor):
+        return value.numpy()
     return np.array(getattr(value, "value", value))

@@ -13,7 +13,7 @@ from typing import Any
 from harness import Result
 from programs import PROGRAMS
 
-PACKAGES = ("autograd_gpu", "numpy", "torch", "jax", "autograd", "mygrad", "scipy")
+PACKAGES = ("autograd_gpu", "numpy", "torch", "jax", "autograd", "mygrad", "tinygrad", "scipy")
 
 
 def machine() -> dict[str, Any]:

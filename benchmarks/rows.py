@@ -64,6 +64,16 @@ class Row:
     def mygrad(self, xp: Any, d: Data, *leaves: Any) -> Any:
         return self.formula(xp, d, *leaves)
 
+    def tinygrad(self, d: Data, *leaves: Any) -> Any:
+        """The forward with tinygrad, in the rows that have one."""
+        raise NotImplementedError
+
+    def why_left_out(self, program: str) -> str | None:
+        """Why there is no such row for a program; None if there is."""
+        if program == "tinygrad" and type(self).tinygrad is Row.tinygrad:
+            return "not written for tinygrad"
+        return self.left_out.get(program)
+
 
 def make_data(row: Row, dtype: type, small: bool) -> Data:
     """The row's data; equal for every program, since each gets it from the same seed."""

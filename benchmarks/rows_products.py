@@ -42,6 +42,9 @@ class BatchedMatmul(Row):
     def formula(self, xp: Any, d: Data, a: Any, b: Any) -> Any:
         return a @ b
 
+    def tinygrad(self, d: Data, a: Any, b: Any) -> Any:
+        return a @ b
+
 
 class BroadcastMatmul(Row):
     """Activations [B, T, K] times a weight [K, N]: one product of [B*T, K], not B of them."""
@@ -74,6 +77,9 @@ class BroadcastMatmul(Row):
         return a @ w
 
     def formula(self, xp: Any, d: Data, a: Any, w: Any) -> Any:
+        return a @ w
+
+    def tinygrad(self, d: Data, a: Any, w: Any) -> Any:
         return a @ w
 
 

@@ -32,6 +32,7 @@ class Op:
     operands: int = 1
     result: tuple[int, ...] = (8, 8)
     mygrad: Callable[..., Any] | None = None
+    tinygrad: Callable[..., Any] | None = None  # where PyTorch's spelling is not tinygrad's
 
 
 def _getitem_backward(g: np.ndarray, y: np.ndarray, a: np.ndarray) -> tuple[np.ndarray]:
@@ -83,6 +84,7 @@ OPS = [
         hand_backward=lambda g, y, a: (g * (1 - y * y),),
         ours=lambda a: ag.tanh(a),
         torch=lambda a: torch.tanh(a),
+        tinygrad=lambda a: a.tanh(),
         formula=lambda xp, a: xp.tanh(a),
     ),
     Op(
@@ -91,6 +93,7 @@ OPS = [
         hand_backward=lambda g, y, a: (g * y,),
         ours=lambda a: ag.exp(a),
         torch=lambda a: torch.exp(a),
+        tinygrad=lambda a: a.exp(),
         formula=lambda xp, a: xp.exp(a),
     ),
     Op(
@@ -99,6 +102,7 @@ OPS = [
         hand_backward=lambda g, y, a: (g * (a > 0),),
         ours=lambda a: ag.relu(a),
         torch=lambda a: torch.relu(a),
+        tinygrad=lambda a: a.relu(),
         formula=lambda xp, a: xp.maximum(a, 0),
         mygrad=lambda a: mygrad.nnet.relu(a),
     ),
@@ -109,6 +113,7 @@ OPS = [
         hand_backward=lambda g, y, a: (np.full_like(a, g),),
         ours=lambda a: ag.sum(a),
         torch=lambda a: torch.sum(a),
+        tinygrad=lambda a: a.sum(),
         formula=lambda xp, a: xp.sum(a),
     ),
     Op(
@@ -118,6 +123,7 @@ OPS = [
         hand_backward=lambda g, y, a: (np.repeat(g[None], 8, 0),),
         ours=lambda a: ag.sum(a, axis=0),
         torch=lambda a: torch.sum(a, dim=0),
+        tinygrad=lambda a: a.sum(0),
         formula=lambda xp, a: xp.sum(a, axis=0),
     ),
     Op(
@@ -178,6 +184,9 @@ class SmallOp(Row):
     def mygrad(self, xp: Any, d: Data, *leaves: Any) -> Any:
         return self.op.mygrad(*leaves) if self.op.mygrad else self.op.formula(xp, *leaves)
 
+    def tinygrad(self, d: Data, *leaves: Any) -> Any:
+        return (self.op.tinygrad or self.op.torch)(*leaves)
+
 
 class BareNode:
     __slots__ = ("edges", "saved")
@@ -193,7 +202,8 @@ class BareOp(SmallOp):
 
     left_out = MappingProxyType(
         dict.fromkeys(
-            ("torch", "torch_compile", "jax", "jax_eager", "autograd", "mygrad"), "in tables above"
+            ("torch", "torch_compile", "jax", "jax_eager", "autograd", "mygrad", "tinygrad"),
+            "in tables above",
         )
     )
 

@@ -1,4 +1,4 @@
-"""Measure autograd_gpu beside NumPy by hand, PyTorch, JAX, autograd, MyGrad: see README.md here."""
+"""Measure autograd_gpu beside other programs that compute the same: see README.md here."""
 
 from __future__ import annotations
 
@@ -76,7 +76,8 @@ def environment(threads: int) -> dict[str, str]:
     # and without bytecode on the disk an import would be timed that compiles everything first
     dropped += ("PYTHONDONTWRITEBYTECODE",)
     env = {name: value for name, value in os.environ.items() if name not in dropped}
-    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    counts = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUM_CPU_THREADS")
+    for name in counts:  # the last is tinygrad's
         env[name] = str(threads)
     return env | {"AUTOGRAD_GPU_BACKEND": "numpy"}
 

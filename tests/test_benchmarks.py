@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import subprocess
 import sys
@@ -30,12 +31,27 @@ every_row = pytest.mark.parametrize("row", ROWS, ids=[f"{r.family}: {r.name}" fo
 def test_programs_agree(row, program: str) -> None:
     if program == "torch_compile" and row is not COMPILED:
         pytest.skip("compiling takes seconds: one row shows that it works")
-    if program in row.left_out:
-        pytest.skip(row.left_out[program])
-    if programs.MODULES[program] is None:
-        pytest.skip(f"{programs.PROGRAMS[program]} is not installed")
+    reason = row.why_left_out(program) or programs.why_absent(program)
+    if reason is not None:
+        pytest.skip(f"{programs.PROGRAMS[program]}: {reason}")
     expected = harness.run_once(row, "numpy", np.float64, small=True)
     harness.compare(harness.run_once(row, program, np.float64, small=True), expected, rtol=1e-6)
+
+
+def test_tinygrad_says_what_it_lacks(monkeypatch) -> None:
+    monkeypatch.setitem(programs.MODULES, "tinygrad", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: name == "tinygrad" or None)
+    assert programs.why_absent("tinygrad") == "it needs clang, which the package ziglang has"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    assert programs.why_absent("tinygrad") == "not installed"
+    monkeypatch.setenv("CC", "no such compiler")
+    assert programs.tinygrad_on_cpu() is None
+
+
+def test_rows_that_are_not_written_for_tinygrad_say_so() -> None:
+    reasons = {row.name: row.why_left_out("tinygrad") for row in ROWS}
+    assert reasons["LSTM, T 64, N 32, 128 to 128"] == "not written for tinygrad"
+    assert reasons["MLP 2-16-16-1, batch 32, SGD"] is None
 
 
 @every_row

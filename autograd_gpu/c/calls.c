@@ -54,9 +54,23 @@ compute(Op *op, PyObject *xp, PyObject **raw, PyObject **values)
     return y;
 }
 
+/* The shape of an array, owned: the tuple that a node has already, if that is equal, as every tuple
+   in a graph is one more for the garbage collector to look at. */
+static PyObject *
+shape_like(PyObject *array, PyObject *node)
+{
+    if (node != NULL && is_node(node) && *slot(node, at.shape) != NULL) {
+        int same = has_shape(array, *slot(node, at.shape));
+        if (same)
+            return same < 0 ? NULL : Py_NewRef(*slot(node, at.shape));
+    }
+    return shape_of(array);
+}
+
 /* What the backward will need, owned, or NULL with an error. */
 static PyObject *
-kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y, PyObject *aux)
+kept(Op *op, const Saved *saved, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y,
+     PyObject *aux)
 {
     PyObject *x, *shape;
     switch (saved->what) {
@@ -72,7 +86,7 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
         x = raw[saved->index];
         if (is_number(Py_TYPE(x)))
             return Py_NewRef(empty_tuple);
-        shape = shape_of(x);
+        shape = shape_like(x, edges[saved->index]);
         if (shape == NULL && PyErr_ExceptionMatches(PyExc_AttributeError)) {
             PyErr_Clear();
             return Py_NewRef(empty_tuple);
@@ -81,63 +95,34 @@ kept(Op *op, const Saved *saved, PyObject **raw, PyObject **values, PyObject *y,
     }
 }
 
-/* The shape of a result, owned: the tuple that an earlier node has already, if that is equal, as
-   every tuple in a graph is one more for the garbage collector to look at. */
-static PyObject *
-shape_shared(PyObject *y, PyObject **edges, int count)
-{
-    int i, same;
-    for (i = 0; i < count; i++)
-        if (edges[i] != NULL && is_node(edges[i])) {
-            PyObject *earlier = *slot(edges[i], at.shape);
-            if (earlier == NULL)
-                break;
-            same = has_shape(y, earlier);
-            if (same)
-                return same < 0 ? NULL : Py_NewRef(earlier);
-            break;
-        }
-    return shape_of(y);
-}
-
-/* The node of a call; takes the edges over. */
+/* The node of a call. */
 static PyObject *
 record(Op *op, PyObject **edges, PyObject **raw, PyObject **values, PyObject *y, PyObject *aux)
 {
     unsigned needed = 0;
     int i, j = 0, inputs = 0;
-    PyObject *tuple, *node, *shape;
-    if ((shape = shape_shared(y, edges, op->operands)) == NULL)
+    PyObject *node = PyType_GenericAlloc((PyTypeObject *)op->node_type, 0), *tuple;
+    PyObject *earlier = NULL;
+    if (node == NULL)
         return NULL;
     for (i = 0; i < op->operands; i++) {
         inputs += (op->wanted >> i) & 1;
         needed |= (unsigned)(edges[i] != NULL) << i;
+        if (earlier == NULL)
+            earlier = edges[i];
     }
-    tuple = PyTuple_New(inputs);
-    if (tuple == NULL) {
-        Py_DECREF(shape);
-        return NULL;
-    }
-    for (i = 0; i < op->operands; i++)
-        if ((op->wanted >> i) & 1) {
-            PyTuple_SET_ITEM(tuple, j++, edges[i] != NULL ? edges[i] : Py_NewRef(Py_None));
-            edges[i] = NULL;
-        }
-    node = PyType_GenericAlloc((PyTypeObject *)op->node_type, 0);
-    if (node == NULL) {
-        Py_DECREF(tuple);
-        Py_DECREF(shape);
-        return NULL;
-    }
-    *slot(node, at.edges) = tuple;
-    *slot(node, at.shape) = shape;
-    *slot(node, at.hooks) = Py_NewRef(Py_None);
-    if ((*slot(node, at.dtype) = dtype_of(y)) == NULL)
+    if ((tuple = *slot(node, at.edges) = PyTuple_New(inputs)) == NULL
+        || (*slot(node, at.shape) = shape_like(y, earlier)) == NULL
+        || (*slot(node, at.dtype) = dtype_of(y)) == NULL)
         goto failed;
+    *slot(node, at.hooks) = Py_NewRef(Py_None);
+    for (i = 0; i < op->operands; i++)
+        if ((op->wanted >> i) & 1)
+            PyTuple_SET_ITEM(tuple, j++, Py_NewRef(edges[i] != NULL ? edges[i] : Py_None));
     for (i = 0; i < op->count; i++) {
         const Saved *saved = &op->saved[i];
         if (saved->users == 0 || (saved->users & needed)) {
-            PyObject *x = kept(op, saved, raw, values, y, aux);
+            PyObject *x = kept(op, saved, edges, raw, values, y, aux);
             if (x == NULL)
                 goto failed;
             *slot(node, saved->offset) = x;

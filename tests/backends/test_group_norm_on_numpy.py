@@ -107,8 +107,7 @@ def test_results_are_no_views():
 
 def test_others_take_the_general_form(monkeypatch):
     monkeypatch.setattr(own, "SMALL", 100)
-    for x in (numbers("f4", 9, 6, 3), numbers("f4", 40, 6), numbers("f4", 1, 4, 25),
-              numbers("f2", 0, 4, 25), np.ones((9, 6, 4), np.int16)):  # fmt: skip
+    for x in (numbers("f4", 1, 4, 25), numbers("f2", 0, 4, 25), np.ones((9, 6, 4), np.int16)):
         assert own.groups_normalised(x, None, None, groups=2, eps=EPS) is NotImplemented
         kept = needs = None
         assert (
