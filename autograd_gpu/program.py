@@ -62,10 +62,13 @@ def sharing(
     """The two with what the first one keeps for the second as further outputs and inputs.
 
     The inputs of `backward` are as many `gradients` and then those of `forward`.  Kept are the
-    results of `costly` functions, and outputs, as far as `backward` would compute them anew.
+    results of `costly` functions, and outputs, as far as `backward` would compute them anew; or, if
+    it is not more memory, all that the gradients meet: of a function of one array that is its
+    slope, by which the backward has but to multiply.
     """
     ids: dict[Any, int] = {}
     n = len(forward.inputs)
+    start = gradients + n
     known = _numbered(forward, [("input", i) for i in range(n)], ids)
     place = {number: i for i, number in reversed(list(enumerate(known)))}
     found = _numbered(
@@ -74,44 +77,92 @@ def sharing(
         ids,
     )
     outputs = {y.index for y in forward.outputs}
-    start = gradients + n
-    cut: dict[int, int] = {}  # values of backward: those of forward
+    cut: set[int] = set()
     for i, step in enumerate(backward.steps, start):
-        at = place.get(found[i])
-        if at is not None and at >= n and (step.name in costly or at in outputs):
-            cut[i] = at
-    needed: set[int] = set()
-    stack = [y.index for y in backward.outputs]
-    while stack:
-        i = stack.pop()
-        if i not in needed:
-            needed.add(i)
-            if i >= start and i not in cut:
-                args = backward.steps[i - start].args
-                stack += [x.index for x in args if isinstance(x, Ref)]
-    kept = sorted(needed & cut.keys())
+        at = place.get(found[i], 0)
+        if at >= n and (step.name in costly or at in outputs):
+            cut.add(i)
+
+    def size(kept: Collection[int]) -> int:
+        """Of the arrays that are no outputs anyway."""
+        new = [i for i in kept if place.get(found[i]) not in outputs]
+        return sum(backward.dtypes[i].itemsize for i in new)
+
+    kept = _back_to(cut, backward, [y.index for y in backward.outputs]) & cut
+    met = _met_by(gradients, backward)
+    if size(met) <= size(kept) > 0:
+        kept = met
     if not kept:
         return forward, backward
-    moved = {i: i for i in range(start)}
-    moved |= {i: start + k for k, i in enumerate(kept)}
-    steps: list[Step] = []
-    for i, step in enumerate(backward.steps, start):
-        if i in needed and i not in cut:
-            moved[i] = start + len(kept) + len(steps)
-            args = tuple([Ref(moved[x.index]) if isinstance(x, Ref) else x for x in step.args])
-            steps.append(Step(step.name, args, step.kwargs, step.dtype))
-    return (
-        Program(
-            forward.inputs,
-            forward.steps,
-            (*forward.outputs, *(Ref(cut[i]) for i in kept)),
-        ),
-        Program(
-            (*backward.inputs, *(backward.dtypes[i] for i in kept)),
-            tuple(steps),
-            tuple([Ref(moved[y.index]) for y in backward.outputs]),
-        ),
+    return _keeping(sorted(kept), forward, backward, gradients, [place.get(i) for i in found])
+
+
+def _keeping(
+    kept: Sequence[int],
+    forward: Program,
+    backward: Program,
+    gradients: int,
+    known: Sequence[int | None],
+) -> tuple[Program, Program]:
+    """The two where the first computes the `kept` values of `backward` and hands them over; for
+    each value of `backward` the number in `forward` is `known`, if it is there too."""
+    start = len(backward.inputs)
+    moved = {i: i - gradients for i in range(gradients, start)}
+    steps = list(forward.steps)
+    for i in sorted(_back_to((), backward, kept) - moved.keys()):
+        at = known[i]
+        if at is None:
+            at = len(forward.inputs) + len(steps)
+            steps.append(_moved(backward.steps[i - start], moved))
+        moved[i] = at
+    first = Program(
+        forward.inputs, tuple(steps), (*forward.outputs, *[Ref(moved[i]) for i in kept])
     )
+    moved = {i: i for i in range(start)} | {i: start + k for k, i in enumerate(kept)}
+    steps = []
+    ends = [y.index for y in backward.outputs]
+    for i in sorted(_back_to(kept, backward, ends) - moved.keys()):
+        moved[i] = start + len(kept) + len(steps)
+        steps.append(_moved(backward.steps[i - start], moved))
+    second = Program(
+        (*backward.inputs, *[backward.dtypes[i] for i in kept]),
+        tuple(steps),
+        tuple([Ref(moved[i]) for i in ends]),
+    )
+    return first, second
+
+
+def _back_to(given: Collection[int], program: Program, ends: Sequence[int]) -> set[int]:
+    """The values that these are computed of, and these, up to the ones that are `given`."""
+    n = len(program.inputs)
+    found: set[int] = set()
+    stack = list(ends)
+    while stack:
+        i = stack.pop()
+        if i not in found:
+            found.add(i)
+            if i >= n and i not in given:
+                stack += [x.index for x in program.steps[i - n].args if isinstance(x, Ref)]
+    return found
+
+
+def _met_by(gradients: int, backward: Program) -> set[int]:
+    """The results that do not depend on the gradients, and that steps read which do."""
+    n = len(backward.inputs)
+    depends = [i < gradients for i in range(n)]
+    met: set[int] = set()
+    for step in backward.steps:
+        read = [x.index for x in step.args if isinstance(x, Ref)]
+        depends.append(any(depends[i] for i in read))
+        if depends[-1]:
+            met.update(i for i in read if i >= n and not depends[i])
+    return met
+
+
+def _moved(step: Step, places: Mapping[int, int]) -> Step:
+    """The step where values have other numbers."""
+    args = tuple([Ref(places[x.index]) if isinstance(x, Ref) else x for x in step.args])
+    return Step(step.name, args, step.kwargs, step.dtype)
 
 
 def _numbered(program: Program, inputs: Sequence[Any], ids: dict[Any, int]) -> list[int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,9 @@ from autograd_gpu.backends.scratch import scratch
 
 Array = np.ndarray[Any, Any]
 
-NARROWEST, WIDEST = 384, 3000
-"""Widths between which it pays.  To call BLAS costs 0.1 us for each row; and OpenBLAS would begin
-to spread the product of a vector and a matrix over threads at 9216 elements, three rows of 3072."""
+NARROWEST, WIDEST = 192, 10_900
+"""Widths between which it pays.  To call BLAS costs 0.06 us for some rows; and OpenBLAS would begin
+to spread a product over threads at 2^18 multiplications, at most 24 for each column."""
 
 
 class Combination:
@@ -24,8 +25,9 @@ class Combination:
     - columns[len(weights) + k, :, None] * rows[k] for each of `rows`, [width]
 
     NumPy itself takes a pass for each product and each sum, and two for those with a column.  BLAS
-    takes one for all of it, as the product of a vector and a matrix for each row, once the summands
-    are in one array.
+    takes one for all of it, once the summands are in one array.  It gets several rows at a time,
+    which are far from each other: the first of each part of the block, and so on.  They are the
+    product of their summands and of a matrix, in which each row has zeros for those of the others.
     """
 
     def __init__(
@@ -36,31 +38,66 @@ class Combination:
         width: int,
         dtype: np.dtype[Any],
     ) -> None:
+        self.parts = 4 if len(weights) == 1 else 2
+        most = height // self.parts  # rows of a part
         # a product of two arrays is faster than one of an array and a row
-        self.weights = [w if w is None else np.repeat(w[None], height, axis=0) for w in weights]
+        self.weights = [w if w is None else np.repeat(w[None], most, axis=0) for w in weights]
         self.rows, self.dtype = rows, dtype
         self.terms = len(weights) + len(rows)
-        self.shape = (self.terms, height, width)
+        self.shape = (self.parts * len(weights) + len(rows), most, width)
         self.local = threading.local()
 
     def __call__(self, columns: Array, blocks: Sequence[Array], out: Array) -> None:
         """Write the sum of `blocks` and rows to `out` [n, width], which is contiguous."""
-        n = len(out)
-        summands = self._summands()[:, :n]
+        n, parts, count = len(out), self.parts, len(blocks)
+        flat = columns.reshape(-1)
+        if not isfinite(flat.dot(flat)):
+            n = 0  # zero times what is infinite or NaN in one row would be NaN in another
+        most = n // parts
+        n = most * parts
+        if n < len(out):
+            rest = slice(n, None)
+            self._by_numpy(columns[:, rest], [x[rest] for x in blocks], out[rest])
+        if not n:
+            return
+        summands, factors, of_blocks, of_rows = self._memory()
+        shape = (parts, most, self.shape[2])
         for k, block in enumerate(blocks):
-            weight = self.weights[k]
+            weight, place = self.weights[k], summands[parts * k : parts * (k + 1), :most]
             if weight is None:
-                summands[k] = block
+                place[...] = block[:n].reshape(shape)
             else:
-                np.multiply(block, weight[:n], summands[k])
-        np.matmul(columns.T[:, None], summands.transpose(1, 0, 2), out[:, None])
+                np.multiply(block[:n].reshape(shape), weight[:most], place)
+        columns = columns[:, :n].reshape(self.terms, parts, most)
+        of_blocks[:, :, :most] = columns[:count]
+        of_rows[:, :, :most] = columns[count:]
+        places = out[:n].reshape(shape).transpose(1, 0, 2)
+        np.matmul(factors[:most], summands[:, :most].transpose(1, 0, 2), places)
 
-    def _summands(self) -> Array:
-        """This thread's memory for them, in which the rows have been filled in."""
+    def _by_numpy(self, columns: Array, blocks: Sequence[Array], out: Array) -> None:
+        count = len(blocks)
+        out[...] = 0
+        for column, block, weight in zip(columns[:count], blocks, self.weights, strict=True):
+            term = block if weight is None else block * weight[0]
+            out += term * column[:, None]
+        for column, row in zip(columns[count:], self.rows, strict=True):
+            out += column[:, None] * row
+
+    def _memory(self) -> tuple[Array, Array, Array, Array]:
+        """This thread's memory for the summands, in which the rows have been filled in, for the
+        factors, which have zeros where they stay, and the latter's places for columns."""
         try:
-            return self.local.summands  # type: ignore[no-any-return]
+            return self.local.memory  # type: ignore[no-any-return]
         except AttributeError:
-            summands = self.local.summands = scratch("summands", self.shape, self.dtype)
-            for summand, row in zip(summands[len(self.weights) :], self.rows, strict=True):
+            count, most, _ = self.shape
+            parts, last = self.parts, self.parts * len(self.weights)
+            summands = scratch("summands", self.shape, self.dtype)
+            for summand, row in zip(summands[last:], self.rows, strict=True):
                 summand[...] = row
-            return summands
+            # an element more, by which each row of factors is moved against the last one
+            wide = np.zeros((most, parts, count + 1), self.dtype)
+            factors = wide.reshape(most, -1)[:, : parts * count].reshape(most, parts, count)
+            of_blocks = wide[:, :, :last:parts].transpose(2, 1, 0)
+            of_rows = factors[:, :, last:].transpose(2, 1, 0)
+            self.local.memory = memory = (summands, factors, of_blocks, of_rows)
+            return memory

@@ -242,6 +242,22 @@ _BITS = {"e": np.int16, "f": np.int32, "d": np.int64}
 _ZERO = {dtype: np.zeros((), dtype) for dtype in "efdFD"}
 
 
+def number_arrays(ufunc: np.ufunc, kinds: Sequence[Any], args: Sequence[Any]) -> dict[int, Array]:
+    """By their places the Python numbers among `args`, as the arrays without axes that NumPy would
+    make of them in each call, which takes longer than a call on few elements.
+
+    `kinds` are the dtypes of the arrays among `args`, and types of numbers.
+    """
+    places = [i for i, x in enumerate(args) if type(x) in NUMBERS]
+    if not places:
+        return {}
+    try:
+        found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
+    except TypeError:
+        return {}
+    return {i: np.asarray(args[i], found[i]) for i in places}
+
+
 def maximum(a: Any, b: Any, /, out: Any = None) -> Any:
     """np.maximum.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_functions import number_arrays
 from autograd_gpu.backends.scratch import scratch
 from autograd_gpu.program import Program, Ref
 from autograd_gpu.threads import share
@@ -106,23 +107,26 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
         index = n + number
         function = getattr(xp, step.name)
         is_ufunc = isinstance(function, np.ufunc)
+        kinds = [program.dtypes[x.index] if isinstance(x, Ref) else type(x) for x in step.args]
+        arrays = number_arrays(function, kinds, step.args) if is_ufunc else {}
         args = []
-        for arg in step.args:
+        for i, arg in enumerate(step.args):
             if isinstance(arg, Ref):
                 args.append(names[arg.index])
             else:
                 args.append(f"c{len(constants)}")
-                constants[args[-1]] = arg
+                constants[args[-1]] = arrays.get(i, arg)
         dying = [
             names[arg.index]
             for arg in {a.index: a for a in step.args if isinstance(a, Ref)}.values()
             if last[arg.index] == number and names[arg.index][0] == "b"
         ]
-        if is_ufunc:  # which may write into what it reads
+        in_place = is_ufunc or step.name == "clip"  # may write into what it reads
+        if in_place:
             _give_back(dying, buffers, free)
         out = target.get(index) or _take(step.dtype, buffers, free)
         names[index] = out
-        if not is_ufunc:
+        if not in_place:
             _give_back(dying, buffers, free)
         if step.name in _FILLED:
             fill = {"zeros_like": "0", "ones_like": "1"}.get(step.name) or args[1]

@@ -31,7 +31,8 @@ def layer_norm(
     x = x.reshape(-1, width)
     compute = compute_dtype(x.dtype)
     rows = block_rows(len(x), width)
-    averager = np.full(width, 1 / max(1, width), compute)
+    share, one, least = (np.array(v, compute) for v in (1 / max(1, width), 1, eps))
+    averager = np.full(width, share)
     scale = pair(1 if weight is None else weight.reshape(width), 0, width, compute)
     shift = pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
     combine = None
@@ -45,35 +46,34 @@ def layer_norm(
 
     def block(i: int, s: slice) -> None:
         part = x[s].astype(compute, copy=False)
-        mean, inverse = means[s], inverses[s]
-        np.vecdot(part, averager, mean)
-        offset = mean.copy()
+        columns = np.empty((3, len(part)), compute)
+        inverse, offset, constant = columns
+        constant[...] = 1
+        np.vecdot(part, part, inverse)  # of all functions the best at fetching `part` from memory
+        np.multiply(inverse, share, inverse)
+        mean = np.vecdot(part, averager, means[s])
         square = mean * mean
-        np.multiply(np.vecdot(part, part), averager[:1], inverse)
         np.subtract(inverse, square, inverse)
-        if not np.logical_and.reduce(square <= inverse):  # digits would cancel
+        if np.logical_and.reduce(square <= inverse):
+            np.negative(mean, offset)
+        else:  # digits would cancel
             part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
-            offset = np.zeros_like(mean)
-            np.multiply(np.vecdot(part, part), averager[:1], inverse)
-        np.add(inverse, eps, inverse)
+            offset[...] = 0
+            np.vecdot(part, part, inverse)
+            np.multiply(inverse, share, inverse)
+        np.add(inverse, least, inverse)
         np.sqrt(inverse, inverse)
-        np.divide(1, inverse, inverse)
-        out = by_row[s] if compute == y.dtype else scratch("block", part.shape, compute)
+        np.divide(one, inverse, inverse)
         np.multiply(offset, inverse, offset)
+        inverses[s] = inverse
+        out = by_row[s] if compute == y.dtype else scratch("block", part.shape, compute)
         if combine is not None:
-            columns = np.empty((combine.terms, len(part)), compute)
-            columns[0] = inverse
-            np.negative(offset, columns[1])
-            columns[2:] = 1
-            combine(columns, [part], out)
+            combine(columns[: combine.terms], [part], out)
         else:
-            pairs = np.ones((2, 2, len(part)), compute)
-            pairs[0, 0] = inverse
-            np.negative(offset, pairs[1, 0])
             t = scratch("product", part.shape, compute)
-            np.matmul(pairs[0].T, scale, t)
+            outer(inverse, scale, t)
             np.multiply(part, t, out)
-            np.matmul(pairs[1].T, shift, t)
+            np.matmul(columns[1:].T, shift, t)
             np.add(out, t, out)
         if compute != y.dtype:
             by_row[s] = out
@@ -108,77 +108,85 @@ def layer_norm_gradients(
     parts = max(1, -(-len(x) // rows))
     grad_weight = np.empty((parts, width), compute) if needs_weight else None
     grad_bias = np.empty((parts, width), compute) if needs_bias else None
-    averager = np.full(width, 1 / max(1, width), compute)
-    ones = pair(1, 0, width, compute)
-    scale = ones
+    ones = scale = pair(1, 0, width, compute)
     if weight is not None:
         scale = pair(weight.reshape(width), 0, width, compute)
-        averager *= scale[0]
+    averager = np.zeros((width, 2), compute)  # in C order: BLAS is slower at the other one
+    np.multiply(scale[0], 1 / max(1, width), averager[:, 0])
     scaled = weight is not None or needs_weight
     combine = None
     if needs_x and pays(x, rows, compute):
         factor = None if weight is None else scale[0]
         combine = Combination([factor, None], ones[:1], rows, width, compute)
     means, inverses = kept
+    # Of all rows at once: a call takes as long as its work on the rows of a block.
+    cubes = inverses * inverses
+    cubes *= inverses
+    # Sums over the rows are products of columns with rows, two at a time: BLAS is slow at less.
+    leading = pair(1, means * inverses, len(x), compute)
+    is_near = np.abs(leading[1]) <= 1
+    all_near = bool(np.logical_and.reduce(is_near))
+    along_rows = pair(inverses, 0, len(x), compute)
 
     def block(i: int, s: slice) -> None:
         gs = g[s].astype(compute, copy=False)
         part = x[s].astype(compute, copy=False)
         mean, inverse = means[s], inverses[s]
-        offset = mean * inverse
-        if not np.logical_and.reduce(np.abs(offset) <= 1):  # digits would cancel
+        if not (all_near or np.logical_and.reduce(is_near[s])):  # digits would cancel
             part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
-            mean = offset = np.zeros_like(mean)
-        # Sums over the rows and products of columns with rows, two at a time: BLAS is slow at less.
-        pairs = np.zeros((4, 2, len(gs)), compute)
-        pairs[1, 0] = inverse
-        # first of all, since BLAS is slow too where it has to fetch `gs` from memory
+            mean = leading[1, s] = np.zeros_like(mean)
+        # first of all, since BLAS is slow where it has to fetch `gs` from memory
         t = scratch("product", gs.shape, compute)
         if scaled:
             np.multiply(gs, part, t)
         if needs_weight or needs_bias:
-            pairs[0, 0] = 1
-            pairs[0, 1] = offset
-            sums = pairs[0] @ gs
+            sums = leading[:, s] @ gs
             if grad_bias is not None:
                 grad_bias[i] = sums[0]
             if grad_weight is not None:
-                np.subtract((pairs[1] @ t)[0], sums[1], grad_weight[i])
+                np.subtract((along_rows[:, s] @ t)[0], sums[1], grad_weight[i])
         if by_row is None:
             return
         # With h = g * weight and d = x - mean, the gradient for x is
         # (h - average(h) - d * inverse^2 * average(h * d)) * inverse: a multiple of h, less one of
         # x, and a number for each row.
-        average = np.vecdot(gs, averager)
-        along = np.vecdot(t, averager) if scaled else np.vecdot(gs, part) * averager[:1]
-        along -= mean * average
-        along *= inverse
-        along *= inverse
-        along *= inverse
-        np.negative(along, pairs[2, 0])
-        np.subtract(mean * along, inverse * average, pairs[3, 0])
+        average = (gs @ averager)[:, 0]
+        along = (t @ averager)[:, 0] if scaled else np.vecdot(gs, part) * averager[0, 0]
+        columns = np.empty((3, len(gs)), compute)
+        columns[0] = inverse
+        np.subtract(mean * average, along, along)
+        np.multiply(along, cubes[s], columns[1])
+        np.multiply(mean, columns[1], along)
+        np.multiply(inverse, average, average)
+        np.add(along, average, along)
+        np.negative(along, columns[2])
         if combine is not None:
             out = by_row[s] if compute == x.dtype else scratch("block", gs.shape, compute)
-            combine(pairs[1:, 0], [gs, part], out)
+            combine(columns, [gs, part], out)
             if compute != x.dtype:
                 by_row[s] = out
         else:
             out = scratch("block", gs.shape, compute)
-            np.matmul(pairs[1].T, scale, out)
+            outer(columns[0], scale, out)
             np.multiply(out, gs, out)
-            np.matmul(pairs[2].T, ones, t)
+            outer(columns[1], ones, t)
             np.multiply(t, part, t)
             np.add(out, t, out)
-            np.matmul(pairs[3].T, ones, t)
+            outer(columns[2], ones, t)
             np.add(out, t, by_row[s], casting="same_kind")
 
     for_rows(len(x), rows, block)
     return grad_x, total(grad_weight, normal), total(grad_bias, normal)
 
 
+def outer(column: Array, row: Array, out: Array) -> None:
+    """Write the products of a column and of the first of two rows, whose second is zero."""
+    np.matmul(pair(column, 0, len(column), column.dtype).T, row, out)
+
+
 def pays(x: Array, rows: int, dtype: np.dtype[Any]) -> bool:
     """Whether a `Combination` does: its summands are one more pass, too slow in float64."""
-    return len(x) > rows and dtype.itemsize == 4 and NARROWEST <= x.shape[1] <= WIDEST
+    return len(x) > rows >= 4 and dtype.itemsize == 4 and NARROWEST <= x.shape[1] <= WIDEST
 
 
 def pair(first: Any, second: Any, width: int, dtype: np.dtype[Any]) -> Array:

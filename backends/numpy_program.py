@@ -13,6 +13,7 @@ import numpy as np
 
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
 from autograd_gpu.backends.numpy_copies import Copies
+from autograd_gpu.backends.numpy_functions import number_arrays
 from autograd_gpu.backends.numpy_memory import (
     POOLED,
     Kept,
@@ -297,14 +298,8 @@ class Program:
         """Arguments of a ufunc, with arrays for Python's numbers, which take it longer."""
         kinds = [x.dtype if isinstance(x, Value) else type(x) for x in args]
         parts = [self._expression(x) for x in args]
-        numbers = [i for i, x in enumerate(args) if type(x) in (int, float)]
-        if numbers:
-            try:
-                found = ufunc.resolve_dtypes((*kinds, *[None] * ufunc.nout))
-            except TypeError:
-                return parts
-            for i in numbers:
-                parts[i] = self._constant(np.asarray(args[i], found[i]))
+        for i, array in number_arrays(ufunc, kinds, args).items():
+            parts[i] = self._constant(array)
         return parts
 
     def _constant(self, array: Array) -> str:

@@ -22,7 +22,9 @@ hold that their inverse times the gradient of a loss is too."""
 
 
 def block_rows(n: int, width: int) -> int:
-    return max(1, min(n, BLOCK // max(1, width)))
+    """Rows of a block: where it can be, a multiple of what `Combination` takes at a time."""
+    rows = BLOCK // max(1, width)
+    return max(1, min(n, rows - rows % 4 if rows > 8 else rows))
 
 
 def compute_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
