@@ -306,7 +306,8 @@ def fuse(function: Callable[..., Any]) -> Fused:
     The function takes Variables or arrays that broadcast to one shape, besides numbers, strings
     and None, and returns a Variable or a tuple of them.  It runs once for every combination of
     shapes, dtypes and other arguments, so what it computes must depend on these only.  Inputs are
-    kept for the backward, and on a CPU what takes longer to compute anew (exponentials and such).
+    kept for the backward, and on a CPU what takes longer to compute anew (exponentials and such),
+    or if it is no more memory, all that the gradients are multiplied by.
 
     It pays for several ops on large arrays, the memory of which each op by itself would read and
     write.  On a CPU it does not pay on small arrays: looking up the kernel takes longer there than

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,6 +18,13 @@ GELU_SLOPE, GELU_CUBE = 0.7978845608028654, 0.044715  # sqrt(2 / pi), and the cu
 def blocks(n: int, size: int) -> Iterator[slice]:
     """Slices of at most `size`: by hand one works in pieces that stay in the cache."""
     return (slice(i, min(i + size, n)) for i in range(0, n, size))
+
+
+def aligned(size: int, dtype: np.dtype) -> np.ndarray:
+    """Memory in which no vector lies across two cache lines; NumPy's own begins at any 16 bytes."""
+    memory = np.empty(size * dtype.itemsize + 64, np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size * dtype.itemsize].view(dtype)
 
 
 def gelu(xp: Any, x: Any) -> Any:
@@ -36,35 +44,40 @@ class Gelu(Row):
         return Data(x=normal(rng, dtype, n), g=normal(rng, dtype, n))
 
     def by_hand(self, d: Data) -> Step:
-        size = 65_536
-        y, grad = np.empty_like(d.x), np.empty_like(d.x)
-        t, u = np.empty(size, d.x.dtype), np.empty(size, d.x.dtype)
-        saved = np.empty_like(d.x)  # tanh(...), which the backward needs again
+        size, dtype = 131_072, d.x.dtype
+        y, grad, slope = np.empty_like(d.x), np.empty_like(d.x), np.empty_like(d.x)
+        t, u, v = (aligned(size, dtype) for _ in range(3))
+        # With e = exp(-2 z), z being the argument of tanh: y = x / (1 + e). It is exp2 that NumPy
+        # has the fastest loop for (with AVX-512). All but the gradient itself is done by the
+        # forward, where it is in the cache. Numbers are arrays: to convert one takes as long as a
+        # call.
+        ln2 = math.log(2)
+        numbers = (-2 * GELU_SLOPE * GELU_CUBE / ln2, -2 * GELU_SLOPE / ln2, 1)
+        cube, line, one = (np.array(v, dtype) for v in numbers)
+        steep, start = (
+            np.array(-3 * ln2, dtype),
+            np.array(-4 * GELU_SLOPE, dtype),
+        )  # 2 z' of 2 z / x
 
         def step() -> list[np.ndarray]:
             for s in blocks(d.x.size, size):
-                x, a, th = d.x[s], t[: s.stop - s.start], saved[s]
-                np.multiply(x, x, out=a)
-                a *= GELU_SLOPE * GELU_CUBE
-                a += GELU_SLOPE
-                a *= x
-                np.tanh(a, out=th)
-                np.add(th, 1, out=a)
-                a *= x
-                np.multiply(a, 0.5, out=y[s])
+                x, out = d.x[s], y[s]
+                p, e, total = (w[: len(x)] for w in (t, u, v))
+                np.multiply(x, x, p)
+                np.multiply(p, cube, p)
+                np.add(p, line, p)
+                np.multiply(p, x, e)
+                np.exp2(e, e)
+                np.add(e, one, total)
+                np.divide(x, total, out)
+                np.multiply(p, steep, p)
+                np.add(p, start, p)
+                np.multiply(p, out, p)
+                np.multiply(p, e, p)
+                np.add(p, one, p)
+                np.divide(p, total, slope[s])
             for s in blocks(d.x.size, size):
-                x, th = d.x[s], saved[s]
-                a, b = t[: s.stop - s.start], u[: s.stop - s.start]
-                np.multiply(x, x, out=a)
-                a *= 1.5 * GELU_SLOPE * GELU_CUBE
-                a += 0.5 * GELU_SLOPE
-                a *= x  # half of x times the derivative of tanh's argument
-                np.subtract(1, th, out=b)
-                a *= b
-                a += 0.5
-                np.add(th, 1, out=b)
-                a *= b
-                np.multiply(a, d.g[s], out=grad[s])
+                np.multiply(slope[s], d.g[s], grad[s])
             return [grad]
 
         return step
@@ -83,7 +96,7 @@ class Gelu(Row):
 
 
 class FusedGelu(Gelu):
-    """The same with `fuse`, which keeps tanh(...) as the version by hand does."""
+    """The same with `fuse`, which keeps the slope as the version by hand does."""
 
     name = "GELU (tanh form), 1,000,000 numbers, fused"
     fused: Any = None

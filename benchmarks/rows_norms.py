@@ -8,13 +8,42 @@ import numpy as np
 
 from programs import Step, ag, torch
 from rows import Data, Row, normal
-from rows_kernels import blocks
+from rows_kernels import aligned, blocks
 
 
 def layer_norm(xp: Any, x: Any, w: Any, b: Any) -> Any:
     """Over the last axis, in NumPy's spelling."""
     x = x - xp.mean(x, axis=-1, keepdims=True)
     return x / xp.sqrt(xp.mean(x * x, axis=-1, keepdims=True) + 1e-5) * w + b
+
+
+class RowSums:
+    """Of blocks [size, k]: the sum of their rows and of `rows` [k], with a factor for each."""
+
+    def __init__(self, parts: int, blocks: int, rows: list[np.ndarray], size: int) -> None:
+        self.parts, last, (k,) = parts, parts * blocks, rows[0].shape
+        count = last + len(rows)
+        shape = (count, size // parts, k)
+        self.summands = aligned(count * shape[1] * k, rows[0].dtype).reshape(shape)
+        self.summands[last:] = np.stack(rows)[:, None]
+        wide = np.zeros((shape[1], parts, count + 1), rows[0].dtype)
+        self.factors = wide.reshape(len(wide), -1)[:, : parts * count].reshape(-1, parts, count)
+        # the diagonals, as the rows of `wide` are longer by one
+        self.of_blocks = wide[:, :, :last:parts].transpose(2, 1, 0)
+        self.of_rows = self.factors[:, :, last:].transpose(2, 1, 0)
+
+    def block(self, i: int) -> np.ndarray:
+        """Where it is to be written."""
+        return self.summands[i * self.parts : (i + 1) * self.parts].reshape(
+            -1, self.summands.shape[2]
+        )
+
+    def write(self, of_blocks: list[Any], of_rows: list[Any], out: np.ndarray) -> None:
+        for places, columns in ((self.of_blocks, of_blocks), (self.of_rows, of_rows)):
+            for place, column in zip(places, columns, strict=True):
+                place[...] = column if isinstance(column, int) else column.reshape(self.parts, -1)
+        parts = out.reshape(self.parts, -1, out.shape[1]).transpose(1, 0, 2)
+        np.matmul(self.factors, self.summands.transpose(1, 0, 2), parts)
 
 
 class LayerNorm(Row):
@@ -31,47 +60,55 @@ class LayerNorm(Row):
         )
 
     def by_hand(self, d: Data) -> Step:
-        (n, k), size = d.x.shape, min(256, len(d.x))
+        n, k = d.x.shape
+        size, dtype = min(512, n), d.x.dtype
         y, grad = np.empty_like(d.x), np.empty_like(d.x)
-        mean, inverse = np.empty((2, n), d.x.dtype)
-        wide = np.repeat(d.w[None], size, axis=0)  # a product of two arrays beats one with a row
-        scratch = np.empty((size, k), d.x.dtype)
-        ones, average, averaged = np.ones(size, d.x.dtype), np.full_like(d.w, 1 / k), d.w / k
-        # What scales and shifts whole rows is a product of a vector and a matrix for each row: BLAS
-        # takes one pass for it where NumPy takes five. Three terms, of which some never change.
-        forth, back = np.ones((2, 3, size, k), d.x.dtype)
-        forth[1], forth[2] = d.w, d.b
-
-        def combine(columns: np.ndarray, terms: np.ndarray, out: np.ndarray) -> None:
-            np.matmul(columns.T[:, None], terms.transpose(1, 0, 2), out[:, None])
+        mean, inverse = np.empty((2, n), dtype)
+        wide = aligned(size * k, dtype).reshape(size, k)
+        wide[...] = d.w  # a product of two arrays beats one with a row
+        product, scratch = aligned(size * k, dtype).reshape(size, k), np.empty((2, size), dtype)
+        average, averaged = np.full_like(d.w, 1 / k), d.w / k
+        upper = np.ones((2, size), dtype)
+        share, eps, one = (np.array(v, dtype) for v in (1 / k, 1e-5, 1))
+        # What scales and shifts whole rows is a product of matrices: BLAS takes one pass for it
+        # where NumPy takes five. Each gives as many rows as there are parts of a block, one of each
+        # part, and has zeros for the summands of the others. Rows of some summands never change.
+        forth, back = RowSums(4, 1, [d.w, d.b], size), RowSums(2, 2, [np.ones_like(d.w)], size)
 
         def step() -> list[np.ndarray]:
             for s in blocks(n, size):
-                x, m, r, columns = d.x[s], mean[s], inverse[s], np.ones((3, len(d.x[s])), d.x.dtype)
-                np.vecdot(x, x, r)
+                x, m, r, t = d.x[s], mean[s], inverse[s], scratch[0]
+                np.vecdot(x, x, r)  # the best at fetching x from memory
                 np.matmul(x, average, m)  # sums as products: BLAS adds four times as fast
-                r *= average[0]
-                r -= m * m
-                r += 1e-5
+                np.multiply(r, share, r)
+                np.multiply(m, m, t)
+                np.subtract(r, t, r)
+                np.add(r, eps, r)
                 np.sqrt(r, r)
-                np.divide(1, r, r)
-                columns[0] = r
-                np.multiply(m, -r, columns[1])
-                np.multiply(x, wide[: len(x)], forth[0, : len(x)])
-                combine(columns, forth[:, : len(x)], y[s])
+                np.divide(one, r, r)
+                np.multiply(m, r, t)
+                np.multiply(x, wide, forth.block(0))
+                forth.write([r], [-t, 1], y[s])
             grad_w, grad_b = np.zeros_like(d.w), np.zeros_like(d.w)
             for s in blocks(n, size):
-                x, g, m, r, t = d.x[s], d.g[s], mean[s], inverse[s], scratch[: len(d.x[s])]
-                np.multiply(g, x, t)
-                sums = np.stack([ones[: len(x)], m * r]) @ g
+                x, g, m, r, (along, shift) = d.x[s], d.g[s], mean[s], inverse[s], scratch
+                np.multiply(m, r, upper[1])
+                np.multiply(g, x, product)
+                sums = upper @ g
                 grad_b += sums[0]
-                grad_w += r @ t - sums[1]
+                grad_w += r @ product - sums[1]
                 h = g @ averaged
-                along = (m * h - t @ averaged) * r * r * r
-                np.multiply(g, wide[: len(x)], back[0, : len(x)])
-                back[1, : len(x)] = x
-                columns = np.stack([r, along, -m * along - r * h])
-                combine(columns, back[:, : len(x)], grad[s])
+                np.matmul(product, averaged, along)
+                np.multiply(m, h, shift)
+                np.subtract(shift, along, along)
+                for _ in range(3):
+                    np.multiply(along, r, along)
+                np.multiply(g, wide, back.block(0))
+                back.block(1)[...] = x
+                np.multiply(m, along, shift)
+                h *= r
+                np.add(shift, h, shift)
+                back.write([r, along], [-shift], grad[s])
             return [grad, grad_w, grad_b]
 
         return step

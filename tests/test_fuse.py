@@ -91,6 +91,17 @@ def test_second_and_third_order(xp, name):
         close(got, want, "float64")
 
 
+def test_what_is_kept_for_the_backward():
+    """The slope where it is one array, else what is costly."""
+    x = leaf(load_backend("numpy"), numbers((5, 7)), "float64")
+    (slope,) = ag.fuse(ONE["gelu tanh"])(x).grad_fn.kept[1]
+    want = ag.gradients(ONE["gelu tanh"](x).sum(), x)
+    np.testing.assert_allclose(slope, want.value, rtol=1e-12)
+    (tanh,) = ag.fuse(gelu)(x).grad_fn.kept[1]
+    u = math.sqrt(2 / math.pi) * (x.value + 0.044715 * x.value**3)
+    np.testing.assert_allclose(tanh, np.tanh(u), rtol=1e-12)
+
+
 def test_grad_check():
     f = ag.fuse(lambda x, y: (ag.tanh(x * y) + ag.exp(-x), x / (2 + ag.cos(y))))
     x, y = numbers((3, 4)), numbers((3, 4), 1)

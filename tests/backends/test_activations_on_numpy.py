@@ -1,6 +1,7 @@
 """NumPy's own GELU against the formula in float64, over many blocks."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,12 +9,15 @@ import pytest
 import autograd_gpu as ag
 from autograd_gpu.backends import numpy_activations
 
-EXTREMES = [0.0, -0.0, 6.0, -6.0, 25.5, -25.5, 1e15, -1e15, np.inf, -np.inf]
+EXTREMES = [0.0, -0.0, 6.0, -6.0, 10.0, -10.0, 10.5, -10.5, 25.5, -25.5]
+EXTREMES += [1e15, -1e15, 3e38, -3e38, np.inf, -np.inf]
 
 
-@pytest.fixture
-def many_blocks(monkeypatch):
+@pytest.fixture(params=["exp2", "tanh"])
+def many_blocks(monkeypatch, request):
+    """By either function, whichever is the faster one on this processor."""
     monkeypatch.setattr(numpy_activations, "BLOCK", 64)
+    monkeypatch.setattr(numpy_activations, "EXP2", request.param == "exp2")
 
 
 def numbers(dtype, seed=0):
@@ -52,6 +56,33 @@ def test_extremes(many_blocks, dtype):
     is_nan = np.isnan(numpy_activations.gelu_tanh_gradient(np.ones_like(x), x))
     assert is_nan[3]
     assert is_nan.sum() == 1
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_values_of_extremes(many_blocks, dtype):
+    x = np.array(EXTREMES[:-1] * 10, dtype)
+    with np.errstate(all="raise", under="ignore"):
+        y = numpy_activations.gelu_tanh_value(x)
+    # far out it is x or 0, up to the last digit of the largest numbers
+    np.testing.assert_allclose(y, np.where(x > 10, x, by_formula(x)[0]), rtol=1e-6, atol=1e-7)
+    x[3], x[5] = np.nan, -np.inf  # 0 times infinity, as in the formula and in PyTorch
+    with np.errstate(invalid="ignore"):
+        is_nan = np.isnan(numpy_activations.gelu_tanh_value(x))
+    assert is_nan[[3, 5]].all()
+    assert is_nan.sum() == 2
+
+
+def test_a_far_number_changes_no_other(many_blocks):
+    x = numbers("f4").reshape(-1)
+    g = np.ones_like(x)
+    far = x.copy()
+    far[::50] = 1e20
+    near = far == x
+    for function in (
+        numpy_activations.gelu_tanh_value,
+        partial(numpy_activations.gelu_tanh_gradient, g),
+    ):
+        np.testing.assert_array_equal(function(far)[near], function(x)[near])
 
 
 def test_others_take_the_general_form(many_blocks):

@@ -88,6 +88,22 @@ def test_rows_with_a_large_mean(many_blocks, mean):
         assert error < 1e-7 * abs(mean), error
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+@pytest.mark.parametrize("width", [40, 512])
+def test_what_is_no_number_stays_in_its_row(many_blocks, width, bad):
+    x, g = numbers("float32", 25, width), numbers("float32", 25, width, seed=1)
+    weight = numbers("float32", width, seed=2)
+    wrong = {3, 8}
+    x[3, 5] = g[8, 7] = bad
+    with np.errstate(invalid="ignore"):
+        y, kept = numpy_layer_norm.layer_norm(x, weight, weight, count=1, eps=EPS)
+        grad, *_ = numpy_layer_norm.layer_norm_gradients(
+            g, x, weight, kept, (True, True, True), count=1, eps=EPS
+        )
+    assert {i for i, row in enumerate(y) if not np.isfinite(row).all()} == {3}
+    assert {i for i, row in enumerate(grad) if not np.isfinite(row).all()} == wrong
+
+
 def test_results_are_no_views():
     """A view would be copied when it is handed to a leaf."""
     x, g = numbers("float32", 2, 3, 4), numbers("float32", 2, 3, 4, seed=1)

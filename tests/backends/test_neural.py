@@ -5,7 +5,7 @@ import pytest
 
 from autograd_gpu.backend import load_backend
 from autograd_gpu.backends import convolution, numpy_convolution, numpy_layer_norm, numpy_rows
-from autograd_gpu.backends.scratch import KEPT, scratch
+from autograd_gpu.backends.scratch import ALIGNMENT, KEPT, scratch
 from autograd_gpu.ops import classification, layers
 
 XP = load_backend("numpy").xp
@@ -116,6 +116,11 @@ def test_cross_entropy_of_moderate_and_of_large_numbers(monkeypatch, shift):
     want = exps / exps.sum(1, keepdims=True)
     want[target, target] -= 1
     np.testing.assert_allclose(grad / 1e-20, want, atol=3e-7)
+
+
+def test_scratch_memory_begins_at_a_cache_line():
+    for size in (3, 5000):
+        assert scratch("lines", (size,), np.dtype("f4")).ctypes.data % ALIGNMENT == 0
 
 
 def test_scratch_memory_is_kept_up_to_a_bound():
