@@ -19,6 +19,23 @@ def _lead(axis: int, ndim: int) -> tuple[slice, ...]:
     return (slice(None),) * (axis % ndim)
 
 
+def _arrays(xp: Namespace, operands: Sequence[Any]) -> Sequence[Any]:
+    """`operands` with numbers as arrays without axes, real Python ones in the dtype of another."""
+    if all(x.__class__ in NAMESPACES for x in operands):
+        return operands
+    if any(x is None for x in operands):
+        raise TypeError("expected arrays, got None")
+    array: Any = next(x for x in operands if x.__class__ in NAMESPACES)
+    like = array.dtype
+
+    def dtype(x: Any) -> Any:
+        if hasattr(x, "dtype"):
+            return x.dtype
+        return None if x.__class__ is complex or like.kind in "biu" else like
+
+    return [x if x.__class__ in NAMESPACES else xp.full((), x, dtype=dtype(x)) for x in operands]
+
+
 def _concat_arrays(
     g: Any, arrays_shape: Sequence[tuple[int, ...]], axis: int | None, needs: Sequence[bool]
 ) -> list[Any]:
@@ -67,7 +84,7 @@ def concat(xp: Namespace, *arrays: Array, axis: int | None = 0) -> Array:
     >>> concat([Variable([1.0]), Variable([2.0, 3.0])])
     Variable(array([1., 2., 3.], dtype=float32))
     """
-    return xp.concat(arrays, axis=axis)
+    return xp.concat(_arrays(xp, arrays), axis=axis)
 
 
 def _stack_arrays(g: Any, axis: int, needs: Sequence[bool]) -> list[Any]:
@@ -82,18 +99,19 @@ def _stack_tangent(xp: Namespace, t: Any, axis: int, y_shape: tuple[int, ...]) -
 
 @primitive(arrays=_stack_arrays, tangent=_stack_tangent)
 def stack(xp: Namespace, *arrays: Array, axis: int = 0) -> Array:
-    """Arrays of one shape along a new axis.
+    """Arrays of one shape along a new axis; beside arrays without axes numbers do too.
 
     >>> stack([Variable(1.0), Variable(2.0)])
     Variable(array([1., 2.], dtype=float32))
     """
-    first = arrays[0]
+    given = _arrays(xp, arrays)
+    first = given[0]
     ndim = first.ndim + 1
     where = (*_lead(axis, ndim), None)
-    for other in arrays:
+    for other in given:
         if other.shape != first.shape:
             raise ValueError("all arrays must have one shape")
-    return xp.concat([x[where] for x in arrays], axis=axis % ndim)
+    return xp.concat([x[where] for x in given], axis=axis % ndim)
 
 
 def _split_tangent(t: Any, axis: int, y_shape: Sequence[tuple[int, ...]]) -> tuple[Any, ...]:

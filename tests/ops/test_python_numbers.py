@@ -44,6 +44,7 @@ OPERATORS = {
     "gelu": lambda x, n: nn.functional.gelu(x),
     "gelu_tanh": lambda x, n: nn.functional.gelu(x, approximate="tanh"),
     "huber_loss": lambda x, n: nn.functional.huber_loss(x, 2 * x, delta=n),
+    "gaussian_nll_loss": lambda x, n: nn.functional.gaussian_nll_loss(n * x, x, x * x, full=True),
     "vector_norm": lambda x, n: ag.linalg.vector_norm(x * n),
     "sinc": lambda x, n: ag.sinc(x * n),
 }
@@ -116,6 +117,22 @@ def test_a_fused_function():
     fused = ag.fuse(lambda x: ag.exp(x * 0.5) + 0.75)
     x = ag.Variable(np.ones(3, ml_dtypes.bfloat16))
     assert fused(x).dtype == ml_dtypes.bfloat16
+
+
+@dtypes
+def test_numbers_among_joined_arrays(dtype, backend):
+    x = ag.Variable(backend.from_host(np.array([0.5, 2.0], dtype)), requires_grad=True)
+    stacked = ag.stack([0.25, x[0], True, x[1]])
+    joined = ag.concat([x, 0.25], axis=None)
+    assert stacked.dtype == joined.dtype == dtype
+    assert stacked.tolist() == [0.25, 0.5, 1.0, 2.0]
+    assert joined.tolist() == [0.5, 2.0, 0.25]
+    (stacked.sum() + joined.sum()).backward()
+    assert backend.to_host(x.grad).astype("f4").tolist() == [2.0, 2.0]
+    assert ag.stack([x[0], 1j]).dtype.kind == "c"
+    for wrong, message in (([x, 0.5], "one shape"), ([x, None], "got None")):
+        with pytest.raises((TypeError, ValueError), match=message):
+            ag.stack(wrong)
 
 
 def like(x, dtype):
