@@ -13,6 +13,10 @@
 #include <math.h>
 #include <numpy/ndarraytypes.h>
 
+#ifdef __clang__
+#pragma STDC FP_CONTRACT OFF
+#endif
+
 #ifdef _MSC_VER
 #define restrict __restrict
 #endif
