@@ -1,4 +1,4 @@
-"""Batch norm for NumPy, by rows.
+"""Batch norm for NumPy, by rows: long channels or whole images.
 
 Names are those of `autograd_gpu.ops.normalization`; NotImplemented asks for the general form.
 """
@@ -11,19 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_channels import gradients, normalised, statistics
+from autograd_gpu.backends import numpy_channels, numpy_short_channels
 
 Array = np.ndarray[Any, Any]
 
-SHORTEST = 32
-"""Elements of a row from which this takes less time than the general form."""
+SMALL = 16384
+"""Elements up to which the general form takes less time."""
+
+LONG = 512
+"""Elements of a channel from which a loop over each is no longer too many."""
 
 
 def channel_statistics(x: Array) -> Any:
     """Mean and variance [C] of the channels of `x` [N, C, ...], over all other axes."""
     if not _is_known(x):
         return NotImplemented
-    return statistics(x)
+    return _form(x).statistics(x)
 
 
 def channels_normalised(
@@ -32,7 +35,7 @@ def channels_normalised(
     """(x - mean) * inverse * weight + bias, all but `x` [C]."""
     if not _is_known(x):
         return NotImplemented
-    return normalised(x, mean, inverse, weight, bias)
+    return _form(x).normalised(x, mean, inverse, weight, bias)
 
 
 def batch_norm_gradients(
@@ -41,8 +44,13 @@ def batch_norm_gradients(
     """The gradients of `batch_norm` for its operands, where they are needed."""
     if not _is_known(x) or g.dtype != x.dtype:
         return NotImplemented
-    return gradients(g, x, mean, inverse, weight, needs[0])
+    return _form(x).gradients(g, x, mean, inverse, weight, needs[0])
 
 
 def _is_known(x: Array) -> bool:
-    return x.dtype.char in "fd" and x.size > 0 and prod(x.shape[2:]) >= SHORTEST
+    # of [N, C] NumPy adds up rows as fast, without a call for each step
+    return x.dtype.char in "fd" and x.size > SMALL and prod(x.shape[2:]) > 1
+
+
+def _form(x: Array) -> Any:
+    return numpy_channels if prod(x.shape[2:]) >= LONG else numpy_short_channels

@@ -54,7 +54,7 @@ def normalised(
     scale = inverse if weight is None else inverse * weight
     shift: Any = np.zeros_like(scale) if bias is None else bias
     centre = None
-    if _is_near(mean, inverse):
+    if is_near(mean, inverse):
         shift = shift - mean * scale
     else:  # digits would cancel
         centre = _per_row(mean, x)
@@ -89,7 +89,7 @@ def gradients(
     ones = np.ones(rows.shape[1], x.dtype)
     sums = np.empty((2, len(rows)), x.dtype)
     height = block_rows(*rows.shape)
-    centre = None if _is_near(mean, inverse) else _per_row(mean, x)
+    centre = None if is_near(mean, inverse) else _per_row(mean, x)
 
     def block(i: int, s: slice) -> None:
         np.vecdot(upstream[s], ones, sums[0, s])
@@ -151,6 +151,6 @@ def _combination(terms: int, rows: Array, height: int) -> Combination | None:
     return Combination([None] * terms, ones, height, rows.shape[1], rows.dtype)
 
 
-def _is_near(mean: Array, inverse: Array) -> bool:
+def is_near(mean: Array, inverse: Array) -> bool:
     """Whether means are at most as large as deviations, so that few digits cancel."""
     return bool((np.abs(mean * inverse) <= 1).all())

@@ -31,6 +31,7 @@ class General:
 @pytest.fixture(autouse=True)
 def _many_blocks(monkeypatch):
     monkeypatch.setattr(numpy_rows, "BLOCK", 400)
+    monkeypatch.setattr(own, "SMALL", 0)
 
 
 def numbers(*shape, seed=0):
@@ -45,10 +46,12 @@ def through(steps, x, g, weight, bias, needs=(True, True, True)):
     return mean, variance, y, *steps.batch_norm_gradients(g, x, mean, inverse, weight, needs)
 
 
-@pytest.mark.parametrize("shape", [(5, 7, 4, 9), (3, 2, 401), (1, 3, 32)])
+@pytest.mark.parametrize("long", [1, 1 << 20], ids=["long", "short"])
+@pytest.mark.parametrize("shape", [(5, 7, 4, 9), (3, 2, 401), (1, 3, 32), (40, 50, 2)])
 @pytest.mark.parametrize("mean", [0, 3, -1e4])
 @pytest.mark.parametrize("given", ["", "weight", "weight and bias"])
-def test_as_exact_as_the_general_form(shape, mean, given):
+def test_as_exact_as_the_general_form(shape, mean, given, long, monkeypatch):
+    monkeypatch.setattr(own, "LONG", long)
     x, g = numbers(*shape) + np.float32(mean), numbers(*shape, seed=1)
     weight = numbers(shape[1], seed=2) if "weight" in given else None
     bias = numbers(shape[1], seed=3) if "bias" in given else None
@@ -73,7 +76,7 @@ def test_views_and_what_is_not_needed():
 
 
 def test_others_take_the_general_form():
-    for x in (numbers(5, 3, 31), numbers(5, 3), numbers(5, 3, 40).astype("f2")):
+    for x in (numbers(5, 0, 31), numbers(9, 3), numbers(5, 3, 40).astype("f2")):
         assert own.channel_statistics(x) is NotImplemented
         assert own.channels_normalised(x, None, None, None, None) is NotImplemented
         assert own.batch_norm_gradients(x, x, None, None, None, (True,)) is NotImplemented

@@ -125,3 +125,49 @@ def test_labels_that_are_all_ignored_leave_the_parameters_as_they_are(backend):
             assert np.isnan(y.item())
             y.backward()
             assert not ag.Variable(v.grad).numpy().any()
+
+
+WITH_NUMBERS = {
+    "mse_loss": F.mse_loss,
+    "mse_loss, weighted": lambda x, t: F.mse_loss(x, t, weight=x.detach()),
+    "l1_loss": F.l1_loss,
+    "smooth_l1_loss": F.smooth_l1_loss,
+    "huber_loss": F.huber_loss,
+    "binary_cross_entropy": F.binary_cross_entropy,
+    "binary_cross_entropy_with_logits": F.binary_cross_entropy_with_logits,
+    "multilabel_soft_margin_loss": F.multilabel_soft_margin_loss,
+    "poisson_nll_loss": F.poisson_nll_loss,
+    "gaussian_nll_loss": lambda x, t: F.gaussian_nll_loss(x, t, x * x),
+    "kl_div": F.kl_div,
+    "soft_margin_loss": F.soft_margin_loss,
+    "margin_ranking_loss": lambda x, t: F.margin_ranking_loss(x, x * x, t),
+}
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.uint8, np.bool_])
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_whole_targets_leave_the_dtype_as_it_is(backend, name, kind):
+    """An int64 beside a float32 would make all of the step float64."""
+    if backend == "cupy" and kind is not np.int64:
+        pytest.skip("the kernels are the same")
+    x, target = np.array([0.25, 0.5, 0.75]), np.array([0, 1, 1])
+    exact = ag.Variable(x, True)
+    loss = WITH_NUMBERS[name](exact, target.astype("f8"))
+    loss.backward()
+    dtypes = ["float32", "float16"] if backend == "numpy" else ["float32"]
+    for dtype in dtypes:
+        for given in (on(backend, target.astype(kind)), on(backend, target.astype(kind)).value):
+            v = on(backend, x.astype(dtype), True)
+            y = WITH_NUMBERS[name](v, given)
+            y.backward()
+            assert y.dtype == v.grad.dtype == dtype
+            tolerance = {"rtol": 5e-3, "atol": 5e-3} if dtype == "float16" else {"rtol": 1e-5}
+            np.testing.assert_allclose(y.numpy(), loss.value, **tolerance)
+            np.testing.assert_allclose(ag.Variable(v.grad).numpy(), exact.grad, **tolerance)
+
+
+def test_lists_and_single_numbers_are_targets_still(backend):
+    x = on(backend, np.array([0.5, 2.0], "f4"), True)
+    assert F.mse_loss(x, [0, 1]).item() == pytest.approx((0.25 + 1) / 2)
+    assert F.l1_loss(x, [0, 1]).dtype == "float32"
+    assert F.mse_loss(on(backend, np.array(2.0, "f4")), 1).item() == 1

@@ -44,6 +44,7 @@ OPERATORS = {
     "gelu": lambda x, n: nn.functional.gelu(x),
     "gelu_tanh": lambda x, n: nn.functional.gelu(x, approximate="tanh"),
     "huber_loss": lambda x, n: nn.functional.huber_loss(x, 2 * x, delta=n),
+    "gaussian_nll_loss": lambda x, n: nn.functional.gaussian_nll_loss(n * x, x, x * x, full=True),
     "vector_norm": lambda x, n: ag.linalg.vector_norm(x * n),
     "sinc": lambda x, n: ag.sinc(x * n),
 }

@@ -12,7 +12,7 @@ from autograd_gpu.nn.functional.arguments import (
     raw,
     shape_of,
 )
-from autograd_gpu.nn.functional.losses import check_reduction, operand, reduced
+from autograd_gpu.nn.functional.losses import check_reduction, numbers, reduced
 from autograd_gpu.ops.layers import check_range
 from autograd_gpu.placement import on_its_device
 from autograd_gpu.precision import in_float32
@@ -48,8 +48,9 @@ def gaussian_nll_loss(
     except ValueError as error:
         raise ValueError(f"{op}: var {error}") from None
     # the bound takes no part in the derivative, as in PyTorch
-    var = var + ops.where(var.value < eps, eps - var.value, 0)
-    d = ops.subtract(x, operand(target, x))
+    below = ops.subtract(eps, var.detach())
+    var = var + ops.maximum(below, 0)
+    d = ops.subtract(x, numbers(target, x))
     loss = 0.5 * (ops.log(var) + d * d / var)
     return reduced(loss + 0.5 * math.log(2 * math.pi) if full else loss, reduction)
 
@@ -71,7 +72,7 @@ def poisson_nll_loss(
     op = "poisson_nll_loss"
     check_reduction(op, reduction)
     check_equal_shapes(op, x=x, target=target)
-    x, target = ops.asarray(x), operand(target, x)
+    x, target = ops.asarray(x), numbers(target, x)
     loss = ops.exp(x) - target * x if log_input else x - target * ops.log(x + eps)
     if full:
         t: Any = raw(target)

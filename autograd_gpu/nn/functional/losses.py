@@ -1,5 +1,7 @@
 """Losses.  They refuse operands whose shapes differ, since a broadcast is nearly always a mistake.
 
+A target of integers or bools is taken in the dtype of what it is compared with.
+
 `reduction` is 'mean', 'sum' or 'none' throughout.
 """
 
@@ -139,7 +141,7 @@ def binary_cross_entropy_with_logits(
     op = "binary_cross_entropy_with_logits"
     check_reduction(op, reduction)
     check_equal_shapes(op, logits=logits, target=target)
-    target = operand(target, logits)
+    target = numbers(target, logits)
     # -log(sigmoid(x)) = softplus(-x), and -log(1 - sigmoid(x)) = softplus(-x) + x
     softplus = ops.softplus(ops.negative(logits))
     if pos_weight is None:
@@ -162,7 +164,7 @@ def binary_cross_entropy(
     """
     check_reduction("binary_cross_entropy", reduction)
     check_equal_shapes("binary_cross_entropy", probabilities=probabilities, target=target)
-    target = operand(target, probabilities)
+    target = numbers(target, probabilities)
     loss = of_each(probabilities, target)
     return reduced(loss if weight is None else loss * operand(weight, probabilities), reduction)
 
@@ -176,6 +178,7 @@ def mse_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) -
     """
     check_reduction("mse_loss", reduction)
     check_equal_shapes("mse_loss", x=x, target=target)
+    target = numbers(target, x)
     if weight is not None:
         return _weighted("mse_loss", ops.squared_error(x, target, "none"), weight, reduction)
     return ops.squared_error(x, target, reduction)
@@ -187,7 +190,8 @@ def l1_loss(x: Any, target: Any, reduction: str = "mean", weight: Any = None) ->
     """The mean of abs(x - target), weighted as in `mse_loss`."""
     check_reduction("l1_loss", reduction)
     check_equal_shapes("l1_loss", x=x, target=target)
-    return _weighted("l1_loss", ops.abs_(ops.subtract(x, target)), weight, reduction)
+    d = ops.abs_(ops.subtract(x, numbers(target, x)))
+    return _weighted("l1_loss", d, weight, reduction)
 
 
 @on_its_device
@@ -201,7 +205,7 @@ def huber_loss(
     if delta <= 0:
         raise ValueError(f"huber_loss: delta={delta} must be positive")
     check_equal_shapes("huber_loss", x=x, target=target)
-    d = ops.abs_(ops.subtract(x, target))
+    d = ops.abs_(ops.subtract(x, numbers(target, x)))
     bounded = ops.minimum(d, delta)
     loss = bounded * (d - 0.5 * bounded)
     if weight is not None:  # the mean is over all elements, as PyTorch has it
@@ -226,7 +230,7 @@ def kl_div(x: Any, target: Any, reduction: str = "mean", log_target: bool = Fals
     """
     check_reduction("kl_div", reduction, "batchmean")
     check_equal_shapes("kl_div", x=x, target=target)
-    target = operand(target, x)
+    target = numbers(target, x)
     if log_target:
         loss = ops.exp(target) * (target - x)
     else:
@@ -268,6 +272,16 @@ def check_labels(op: str, xp: Any, labels: Any, classes: int) -> None:
 def operand(x: Any, like: Any) -> Any:
     """`x` for arithmetic: a Variable as it is, anything else as a raw array."""
     return x if isinstance(x, (Variable, int, float)) else as_raw(x, like)
+
+
+def numbers(target: Any, like: Any) -> Any:
+    """`target` for arithmetic with `like`: integers and bools, which would make float64 of float32,
+    in the dtype of that."""
+    target = operand(target, like)
+    kind = getattr(getattr(target, "dtype", None), "kind", None)
+    if kind not in ("b", "i", "u") or not hasattr(like, "dtype") or like.dtype.kind not in "fV":
+        return target
+    return ops.astype(target, like.dtype)
 
 
 def check_reduction(op: str, reduction: str, *more: str) -> None:

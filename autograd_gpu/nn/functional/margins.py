@@ -17,7 +17,7 @@ from autograd_gpu.nn.functional.losses import (
     binary_cross_entropy_with_logits,
     check_labels,
     check_reduction,
-    operand,
+    numbers,
     reduced,
 )
 from autograd_gpu.placement import on_its_device
@@ -76,7 +76,7 @@ def margin_ranking_loss(
     check_reduction("margin_ranking_loss", reduction)
     check_equal_shapes("margin_ranking_loss", x1=x1, x2=x2, target=target)
     return reduced(
-        ops.relu(margin - ops.subtract(x1, x2) * operand(target, x1)), reduction
+        ops.relu(margin - ops.subtract(x1, x2) * numbers(target, x1)), reduction
     )  # fmt: skip
 
 
@@ -86,7 +86,7 @@ def soft_margin_loss(x: Any, target: Any, reduction: str = "mean") -> Variable:
     """log(1 + exp(-target · x)), for targets 1 and -1."""
     check_reduction("soft_margin_loss", reduction)
     check_equal_shapes("soft_margin_loss", x=x, target=target)
-    return reduced(ops.softplus(-(ops.asarray(x) * operand(target, x))), reduction)
+    return reduced(ops.softplus(-(ops.asarray(x) * numbers(target, x))), reduction)
 
 
 @on_its_device
