@@ -64,6 +64,8 @@ PyObject *count_all(PyObject *module, PyObject *root);
 PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *adam_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *sgd_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */
 PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);
