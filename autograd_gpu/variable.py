@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import ReferenceType, ref
 
-from autograd_gpu.backend import Array, backend_of
+from autograd_gpu.backend import BACKENDS, Array, backend_of
 from autograd_gpu.placement import copied
 from autograd_gpu.values import as_value, is_differentiable
 
@@ -342,9 +342,11 @@ class Variable(Methods):
         Where anything else holds the buffer (a saved tensor, a view, a user's name), the Variable
         gets a copy of its own first; that is what gives it value semantics.
         """
-        if sys.getrefcount(self.value) != ALONE or backend_of(self.value).is_shared(self.value):
-            self.value = copied(self.value)
-        return self.value
+        value = self.value
+        backend = BACKENDS.get(value.__class__) or backend_of(value)
+        if sys.getrefcount(value) != ALONE + 1 or backend.is_shared(value):
+            self.value = value = copied(value)
+        return value
 
 
 def _restored(value: Array, requires_grad: bool, name: str | None, grad: Array) -> Variable:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_values import HostNumber, Step, Value
 
 Array = np.ndarray[Any, Any]
@@ -16,11 +15,18 @@ Array = np.ndarray[Any, Any]
 class Analysis:
     """Facts about the roots of a tape, by their ids.
 
-    `lasting` are those arrays from outside that are the same memory in every call.
+    `slots` are those that the tape begins with, and `lasting` those arrays from outside that are
+    the same memory in every call.
     """
 
-    def __init__(self, tape: Tape, outputs: Sequence[Value], lasting: set[int]) -> None:
-        self.steps, self.lasting = tape.steps, lasting
+    def __init__(
+        self,
+        steps: Sequence[Step],
+        slots: Sequence[Value],
+        outputs: Sequence[Value],
+        lasting: set[int],
+    ) -> None:
+        self.steps, self.lasting = steps, lasting
         self.roots: dict[int, Value] = {}
         self.life: dict[int, list[int]] = {}
         """The first and the last step that a root takes part in."""
@@ -29,7 +35,7 @@ class Analysis:
         self.handed_out: set[int] = set()
         """What the caller or a Variable gets, which must be new memory in every call."""
         rebound = set()
-        for number, step in enumerate(tape.steps):
+        for number, step in enumerate(steps):
             for value in [*values_in(arguments(step)), *values_in(step.result)]:
                 root = value.root
                 self.roots[id(root)] = root
@@ -40,7 +46,7 @@ class Analysis:
                 self._hand_out(values_in(step.args))
                 rebound.add((id(step.args[0]), step.args[1]))
         self._hand_out(outputs)
-        for root in tape.slots:
+        for root in slots:
             self.roots[id(root)] = root
         self.folded: set[int] = set()
         """The steps that give the same in every call."""
@@ -96,7 +102,7 @@ class Analysis:
         return self.written[id(root)] == [first] and id(root) not in self.handed_out
 
     def _are_constant(self, x: Any) -> bool:
-        return not any(True for _ in _numbers_in(x)) and all(
+        return not any(True for _ in numbers_in(x)) and all(
             id(value) in self.constants or self._is_unchanging(value) for value in values_in(x)
         )
 
@@ -128,7 +134,8 @@ def values_in(x: Any) -> Iterator[Value]:
     return _found(x, Value)
 
 
-def _numbers_in(x: Any) -> Iterator[HostNumber]:
+def numbers_in(x: Any) -> Iterator[HostNumber]:
+    """The numbers among arguments that are read in every replay."""
     return _found(x, HostNumber)
 
 

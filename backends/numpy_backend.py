@@ -112,6 +112,7 @@ def namespace() -> ModuleType:
         clip=clip,
         # Real arrays and numbers return themselves from this method, at the cost of one C call.
         check_indices=numpy_rows.check_indices,
+        checked_labels=numpy_rows.checked_labels,
         check_range=numpy_rows.check_range,
         conj=operator.methodcaller("conjugate"),
         COSTLY=numpy_fuse.COSTLY,
@@ -145,6 +146,7 @@ def namespace() -> ModuleType:
         rms_normalised=numpy_rms_norm.rms_normalised,
         softmax_cross_entropy=numpy_rows.softmax_cross_entropy,
         softmax_less_picked=numpy_rows.softmax_less_picked,
+        weighted_mean=numpy_rows.weighted_mean,
         windows=windows,
     )
     vars(xp).update(shortcuts())
@@ -274,9 +276,13 @@ class NumpyBackend:
         skip: tuple[Array | None, Array] | None = None,
     ) -> None:
         """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
-        step, given = getattr(self, f"{name}_step"), options()
-        for row in arrays:
-            step(*row, **given)
+        given = options()
+        if name == "sgd":
+            numpy_steps.sgd_steps(arrays, **given)
+        else:
+            step = getattr(self, f"{name}_step")
+            for row in arrays:
+                step(*row, **given)
         for row, copy in zip(arrays, copies or (), strict=False):
             if copy is not None:
                 copy[...] = row[0]

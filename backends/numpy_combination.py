@@ -61,18 +61,23 @@ class Combination:
         if not n:
             return
         summands, factors, of_blocks, of_rows = self._memory()
+        if most < len(factors):
+            summands, factors = summands[:, :most], factors[:most]
+            of_blocks, of_rows = of_blocks[:, :, :most], of_rows[:, :, :most]
+        if n < len(out):
+            columns, blocks, out = columns[:, :n], [x[:n] for x in blocks], out[:n]
         shape = (parts, most, self.shape[2])
         for k, block in enumerate(blocks):
-            weight, place = self.weights[k], summands[parts * k : parts * (k + 1), :most]
+            weight, place = self.weights[k], summands[parts * k : parts * (k + 1)]
             if weight is None:
-                place[...] = block[:n].reshape(shape)
+                place[...] = block.reshape(shape)
             else:
-                np.multiply(block[:n].reshape(shape), weight[:most], place)
-        columns = columns[:, :n].reshape(self.terms, parts, most)
-        of_blocks[:, :, :most] = columns[:count]
-        of_rows[:, :, :most] = columns[count:]
-        places = out[:n].reshape(shape).transpose(1, 0, 2)
-        np.matmul(factors[:most], summands[:, :most].transpose(1, 0, 2), places)
+                np.multiply(block.reshape(shape), weight[:most], place)
+        columns = columns.reshape(self.terms, parts, most)
+        of_blocks[...] = columns[:count]
+        of_rows[...] = columns[count:]
+        summands, places = summands.transpose(1, 0, 2), out.reshape(shape).transpose(1, 0, 2)
+        np.matmul(factors, summands, places)
 
     def _by_numpy(self, columns: Array, blocks: Sequence[Array], out: Array) -> None:
         count = len(blocks)

@@ -3,8 +3,8 @@
 A block is read from memory once, by a function that streams, and its result is written once.  Sums
 along an axis are products, which are several times as fast as np.sum.  What scales or shifts whole
 rows is either a `Combination`, or written down as a product of a few columns and rows, since NumPy
-takes twice as long where a column is broadcast.  BLAS computes products of this size in the thread
-that asks.
+takes twice as long where a column is broadcast.  All products are of a size for which BLAS stays in
+the thread that asks.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from autograd_gpu.backends.numpy_rows import block_rows, compute_dtype, for_rows
 from autograd_gpu.backends.scratch import scratch
 
 Array = np.ndarray[Any, Any]
+
+ENOUGH = 16
+"""Blocks from which on the forward joins them by twos: fewer calls, and still some per thread."""
 
 
 def layer_norm(
@@ -37,6 +40,8 @@ def layer_norm(
     shift = pair(scale[0], 0 if bias is None else bias.reshape(width), width, compute)
     combine = None
     if pays(x, rows, compute):
+        if len(x) >= ENOUGH * rows:
+            rows *= 2
         fixed = shift[:1] if bias is None else shift
         combine = Combination(scale[:1], fixed, rows, width, compute)
     y = np.empty(shape, x.dtype)
@@ -119,14 +124,11 @@ def layer_norm_gradients(
         factor = None if weight is None else scale[0]
         combine = Combination([factor, None], ones[:1], rows, width, compute)
     means, inverses = kept
-    # Of all rows at once: a call takes as long as its work on the rows of a block.
+    # of all rows at once: a call takes as long as its work on the rows of a block
     cubes = inverses * inverses
     cubes *= inverses
-    # Sums over the rows are products of columns with rows, two at a time: BLAS is slow at less.
-    leading = pair(1, means * inverses, len(x), compute)
-    is_near = np.abs(leading[1]) <= 1
+    is_near = np.abs(means * inverses) <= 1
     all_near = bool(np.logical_and.reduce(is_near))
-    along_rows = pair(inverses, 0, len(x), compute)
 
     def block(i: int, s: slice) -> None:
         gs = g[s].astype(compute, copy=False)
@@ -134,24 +136,28 @@ def layer_norm_gradients(
         mean, inverse = means[s], inverses[s]
         if not (all_near or np.logical_and.reduce(is_near[s])):  # digits would cancel
             part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
-            mean = leading[1, s] = np.zeros_like(mean)
-        # first of all, since BLAS is slow where it has to fetch `gs` from memory
+            mean = np.zeros_like(mean)
+        # First of all, since BLAS is slow where it has to fetch `gs` from memory; and what reads
+        # `t` comes before what reads `gs` again, so that both are in the nearer cache.
         t = scratch("product", gs.shape, compute)
         if scaled:
             np.multiply(gs, part, t)
+        if grad_weight is not None:
+            along_rows = (pair(inverse, 0, len(gs), compute) @ t)[0]
+        if by_row is not None:
+            along = (t @ averager)[:, 0] if scaled else np.vecdot(gs, part) * averager[0, 0]
         if needs_weight or needs_bias:
-            sums = leading[:, s] @ gs
+            sums = pair(1, mean * inverse, len(gs), compute) @ gs
             if grad_bias is not None:
                 grad_bias[i] = sums[0]
             if grad_weight is not None:
-                np.subtract((along_rows[:, s] @ t)[0], sums[1], grad_weight[i])
+                np.subtract(along_rows, sums[1], grad_weight[i])
         if by_row is None:
             return
         # With h = g * weight and d = x - mean, the gradient for x is
         # (h - average(h) - d * inverse^2 * average(h * d)) * inverse: a multiple of h, less one of
         # x, and a number for each row.
         average = (gs @ averager)[:, 0]
-        along = (t @ averager)[:, 0] if scaled else np.vecdot(gs, part) * averager[0, 0]
         columns = np.empty((3, len(gs)), compute)
         columns[0] = inverse
         np.subtract(mean * average, along, along)

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from sys import getrefcount
-from typing import Any, NamedTuple
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from autograd_gpu.backends.numpy_analysis import Analysis, like, values_in
 from autograd_gpu.backends.numpy_copies import Copies
 from autograd_gpu.backends.numpy_functions import number_arrays
+from autograd_gpu.backends.numpy_guards import Guards, Leaf
 from autograd_gpu.backends.numpy_memory import (
     POOLED,
     Kept,
@@ -22,6 +23,7 @@ from autograd_gpu.backends.numpy_memory import (
     lay_out,
     size_of,
 )
+from autograd_gpu.backends.numpy_pruning import pruned
 from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_values import OUT, Argument, HostNumber, Into, Step, Value
 
@@ -39,23 +41,6 @@ _IN_PLACE = {
     operator.imul: np.multiply,
     operator.itruediv: np.true_divide,
 }
-
-
-class Leaf(NamedTuple):
-    """A Variable from outside, and what a backward looks at, as it was when the step read it."""
-
-    variable: Any
-    requires_grad: bool
-    hooks: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, variable: Any) -> Leaf:
-        return cls(variable, variable._requires_grad, hooks_of(variable))
-
-
-def hooks_of(variable: Any) -> tuple[Any, ...]:
-    """The hooks of a leaf: those for its gradient, and those for afterwards."""
-    return tuple(variable._hooks or ()), tuple(variable._post_hooks or ())
 
 
 class Program:
@@ -76,7 +61,8 @@ class Program:
         lasting: set[int],
     ) -> None:
         self.tape, self.outputs = tape, outputs
-        self.facts = Analysis(tape, outputs, lasting)
+        self.steps = pruned(tape.steps, outputs)
+        self.facts = Analysis(self.steps, tape.slots, outputs, lasting)
         copies = Copies(self.facts)
         self.dropped = copies.dropped | self.facts.folded
         self.memory, self.places = lay_out(self.facts, copies)
@@ -87,8 +73,11 @@ class Program:
         """Views of Variables' arrays, which are made anew where a Variable gets another array."""
         lines = [f"{self._name(guard)}() != {self._name(x)}" for guard, x in guards]
         lines += [f"{self._slot(variable, slot)} is not None" for variable, slot in empty]
-        lines += [self._differs(leaf) for leaf in leaves]
         code = [f"if {line}:\n        return None" for line in lines]
+        self.fixed = [root for root in tape.slots if self._is_static(root)]
+        holders = [root.content[0] for root in self.fixed]
+        self.guards = Guards(leaves, holders, self._link_slots, self._name)
+        code += self.guards.lines()
         code += self._slots()
         for i, variable in enumerate(is_variable):
             code.append(f"i{i} = given[{i}]{'.value' if variable else ''}")
@@ -104,21 +93,11 @@ class Program:
 
     def _gradients(self) -> Iterator[Value]:
         """Large results that become gradients: mostly they are forgotten before the next ones."""
-        for step in self.tape.steps:
+        for step in self.steps:
             if step.how == "set" and step.args[1] == "grad" and isinstance(step.args[2], Value):
                 value = step.args[2]
                 if value.root is value and size_of(value) >= LARGE and is_in_c_order(value):
                     yield value
-
-    def _differs(self, leaf: Leaf) -> str:
-        """Source for whether a backward would be another one than that of the recording."""
-        name = self._variable(leaf.variable)
-        if not leaf.requires_grad:
-            return f"{name}._requires_grad"
-        if any(leaf.hooks):
-            hooks = f"{self._name(hooks_of)}({name}) != {self._name(leaf.hooks)}"
-            return f"not {name}._requires_grad or {hooks}"
-        return f"not {name}._requires_grad or {name}._hooks or {name}._post_hooks"
 
     # Names -------------------------------------------------------------------------------------
 
@@ -177,13 +156,10 @@ class Program:
     # Code --------------------------------------------------------------------------------------
 
     def _slots(self) -> Iterator[str]:
-        """What Variables have to hold for this program to be the right one."""
-        fixed = []
+        """What Variables have to hold besides for this program to be the right one."""
         for root in self.tape.slots:
             place = self._slot(*root.content)
-            if self._is_static(root):
-                fixed.append((place, root))
-            else:
+            if not self._is_static(root):
                 name = self._value(root)
                 yield f"{name} = {place}"
                 kind, layout = self._name(np.ndarray), self._name(root.layout)
@@ -196,16 +172,6 @@ class Program:
                     f"or {place}.base is not None:\n"
                     f"        return None"
                 )
-        self.fixed = [root for _, root in fixed]
-        for start in range(0, len(fixed), 20):
-            tests = [
-                f"{place} is not h{i}()"
-                for i, (place, _) in enumerate(fixed[start : start + 20], start)
-            ]
-            for i in range(start, start + len(tests)):
-                self.scope[f"h{i}"] = _nothing
-            self.scope["link"] = self._link_slots
-            yield f"if {' or '.join(tests)}:\n        if not link():\n            return None"
 
     def _body(self) -> tuple[list[str], list[str]]:
         """The lines up to the first that anybody else could see the effect of, and the others."""
@@ -234,7 +200,7 @@ class Program:
                 wanted.setdefault(facts.life[key][0], []).append(facts.roots[key])
         handed = {id(y.root) for y in self.outputs}
         dying: dict[int, list[str]] = {}
-        for number, step in enumerate(self.tape.steps):
+        for number, step in enumerate(self.steps):
             if number in self.dropped:
                 continue
             for root in wanted.get(number, ()):
@@ -374,7 +340,7 @@ class Program:
                 or (array.shape, array.strides, array.dtype) != root.layout
             ):
                 return False
-            self.scope[f"h{i}"] = ref(array)
+            self.guards.references[i] = ref(array)
             self.places[id(root)] = array.ctypes.data
         for value in self.linked:
             if value.root.kind == "slot":
@@ -415,7 +381,3 @@ def _is_seen(step: Step, read: set[tuple[int, str]]) -> bool:
 def _is_literal(x: Any) -> bool:
     """Whether `repr` of a float or string is its source."""
     return isinstance(x, str) or x - x == 0
-
-
-def _nothing() -> None:
-    """A reference to nothing: slots are linked at the first call."""

@@ -16,7 +16,8 @@ import numpy as np
 
 from autograd_gpu.backend import BACKENDS, NAMESPACES
 from autograd_gpu.backends.numpy_compare import Comparison
-from autograd_gpu.backends.numpy_program import Leaf, Program
+from autograd_gpu.backends.numpy_guards import Leaf
+from autograd_gpu.backends.numpy_program import Program
 from autograd_gpu.backends.numpy_tape import Tape
 from autograd_gpu.backends.numpy_traced_backend import TracedBackend
 from autograd_gpu.backends.numpy_values import Argument, Step, Value, is_same_subject

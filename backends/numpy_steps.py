@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -48,16 +48,6 @@ def sgd_step(
     `buffer` is None where there is no momentum; on the `first` step it takes the gradient
     undamped.  Half types are computed in float32.
     """
-    dtype = param.dtype
-    if (  # `is_small`, spelled out: these two calls take no longer than that one
-        buffer is None
-        and not weight_decay
-        and param.size <= SMALL
-        and grad.dtype is dtype
-        and dtype in _PLAIN
-    ):
-        np.subtract(param, np.multiply(grad, lr), param)
-        return
 
     def update(s: Array, t: Array, p: Array, g: Array, b: Array | None = None) -> None:
         if weight_decay:
@@ -82,6 +72,20 @@ def sgd_step(
         np.subtract(p, t, p)
 
     in_blocks(update, (param, grad) if buffer is None else (param, grad, buffer))
+
+
+def sgd_steps(arrays: Iterable[Sequence[Any]], **options: Any) -> None:
+    """`sgd_step` for each of `arrays`.
+
+    The two calls that small ones take without momentum take no longer than to ask for them.
+    """
+    plain = not (options["momentum"] or options["weight_decay"])
+    lr = {dtype: np.asarray(options["lr"], dtype) for dtype in _PLAIN} if plain else {}
+    for param, grad, buffer in arrays:
+        if plain and param.size <= SMALL and (dtype := param.dtype) in lr and grad.dtype is dtype:
+            np.subtract(param, np.multiply(grad, lr[dtype]), param)
+        else:
+            sgd_step(param, grad, buffer, **options)
 
 
 def adam_step(

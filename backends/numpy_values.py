@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,6 +33,12 @@ class Value:
         self.dtype: np.dtype[Any] = array.dtype
         self.pointer = array.ctypes.data if isinstance(array, np.ndarray) else 0
         self.offset = self.pointer - self.root.pointer
+
+    def of_another(self, root: Value) -> Value:
+        """The same view of another root, which has the layout of this one's."""
+        view = copy(self)
+        view.root = root
+        return view
 
     @property
     def layout(self) -> tuple[Any, ...]:

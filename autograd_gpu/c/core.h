@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 2
+#define INTERFACE 4
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
 
 /* Where slots lie in their objects. */
 typedef struct {
-    Py_ssize_t value, grad_fn, requires_grad, accumulator, hooks_of_leaf, post_hooks;
+    Py_ssize_t value, grad, grad_fn, requires_grad, accumulator, hooks_of_leaf, post_hooks;
     Py_ssize_t edges, shape, dtype, hooks, variable;
 } Offsets;
 
@@ -62,6 +62,8 @@ extern PyTypeObject OpType;
 
 PyObject *count_all(PyObject *module, PyObject *root);
 PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */
 PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);

@@ -57,6 +57,7 @@ static const Object OBJECTS[] = {
 
 static const Slot SLOTS[] = {
     {"value", &at.value, &known.variable},
+    {"grad", &at.grad, &known.variable},
     {"grad_fn", &at.grad_fn, &known.variable},
     {"_requires_grad", &at.requires_grad, &known.variable},
     {"_accumulator", &at.accumulator, &known.variable},
@@ -129,10 +130,12 @@ static PyMethodDef functions[] = {
     {"configure", FUNCTION(configure), METH_VARARGS | METH_KEYWORDS, NULL},
     {"configure_numpy", FUNCTION(configure_numpy), METH_VARARGS | METH_KEYWORDS, NULL},
     {"count_all", count_all, METH_O, NULL},
+    {"gather", FUNCTION(gather), METH_FASTCALL, NULL},
     {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
     {"sum", FUNCTION(numpy_sum), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"unchanged", FUNCTION(unchanged), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
 };
 

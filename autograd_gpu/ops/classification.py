@@ -58,12 +58,13 @@ def _logits(
     if weight is not None:
         weight = wide(xp, weight)
     if aux is None:
-        aux = (None, *label_rows(xp, logits, target, weight, ignore_index))
-    kept, target, keep, factor = aux
+        target, keep, factor = label_rows(xp, logits, target, weight, ignore_index)
+        kept, count = None, _divisor(xp, factor) if reduction == "mean" else None
+    else:
+        kept, target, keep, factor, count = aux
     g = wide(xp, g)
-    if reduction == "mean":
-        count = xp.sum(factor)
-        g = g / xp.where(count == 0, 1, count)
+    if count is not None:
+        g = g / count
     picked = scale = g * factor
     if label_smoothing:
         classes = logits.shape[1]
@@ -86,6 +87,29 @@ def label_rows(
     return target, keep, keep if weight is None else keep * xp.take(weight, target, axis=0)
 
 
+@kernel
+def checked_labels(xp: Namespace, logits: Any, target: Any, ignore_index: int) -> tuple[Any, Any]:
+    """The first two of `label_rows`; IndexError for a label that is no column of `logits`, where
+    to look does not mean to wait."""
+    target, keep, _ = label_rows(xp, logits, target, None, ignore_index)
+    check_indices(xp, target, logits.shape[1])
+    return target, keep
+
+
+@kernel
+def weighted_mean(xp: Namespace, rows: Any, factor: Any) -> tuple[Any, Any]:
+    """The sum of `rows` [n] over that of `factor` [n], NaN where there is nothing to divide by, and
+    what a gradient is divided by."""
+    count = xp.sum(factor)
+    mean = xp.sum(rows) / xp.where(count == 0, math.nan, count)
+    return mean, xp.where(count == 0, 1, count)
+
+
+def _divisor(xp: Namespace, factor: Any) -> Any:
+    count = xp.sum(factor)
+    return xp.where(count == 0, 1, count)
+
+
 @primitive(aux=True, cast="widened", logits=_logits)
 def cross_entropy(
     xp: Namespace,
@@ -103,11 +127,11 @@ def cross_entropy(
     """
     if weight is not None:
         weight = wide(xp, weight)
-    target, keep, factor = label_rows(xp, logits, target, weight, ignore_index)
     try:
-        check_indices(xp, target, logits.shape[1])
+        target, keep = checked_labels(xp, logits, target, ignore_index)
     except IndexError as error:
         raise ValueError(f"label {error}") from None
+    factor = keep if weight is None else keep * xp.take(weight, target, axis=0)
     total, picked, kept = softmax_cross_entropy(xp, logits, target)
     total, picked = wide(xp, total), wide(xp, picked)
     loss = (total - picked) * factor
@@ -118,14 +142,14 @@ def cross_entropy(
         else:
             smooth = total * xp.sum(weight) - xp.matmul(wide(xp, logits), weight)
         loss = loss * (1 - label_smoothing) + smooth * keep * (label_smoothing / classes)
-    if reduction != "none":
-        loss = xp.sum(loss)
+    count = None
     if reduction == "mean":
-        count = xp.sum(factor)
-        loss = loss / xp.where(count == 0, math.nan, count)
+        loss, count = weighted_mean(xp, loss, factor)
+    elif reduction == "sum":
+        loss = xp.sum(loss)
     if logits.dtype.itemsize == 2:
         loss = xp.astype(loss, logits.dtype)
-    return loss, (kept, target, keep, factor)
+    return loss, (kept, target, keep, factor, count)
 
 
 def _masked_softmax(xp: Namespace, g: Any, y: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.groups import Group, moment_options
 from autograd_gpu.optim.optimizer import Optimizer, Target
+from autograd_gpu.optim.plans import Plan, counting
 from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
@@ -45,19 +46,25 @@ class Adam(Optimizer):
             },
         )
 
+    def plan(self, group: Group) -> Plan:
+        largest = ("largest",) if group["amsgrad"] else ()
+        options = {"decoupled": self.decoupled}
+        return Plan(
+            "amsgrad" if largest else "adam",
+            ("m", "v", *largest),
+            counting(lambda: moment_options(group) | options),
+            is_counted=True,
+        )
+
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        plan = Adam.plan(self, group)
         for t in targets:
             if "step" not in t.state:
                 begun(t.state, "m", t.x)
                 begun(t.state, "v", t.x)
             if group["amsgrad"]:
                 begun(t.state, "largest", t.x)
-        options = {"decoupled": self.decoupled}
-        if group["amsgrad"]:
-            names = ("m", "v", "largest")
-            self.counted("amsgrad", targets, names, lambda: moment_options(group) | options)
-        else:
-            self.counted("adam", targets, ("m", "v"), lambda: moment_options(group) | options)
+        self.counted(plan, targets)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         Adam.update_all(self, [Target(x, grad, state)], group)

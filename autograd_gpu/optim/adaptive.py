@@ -8,6 +8,7 @@ from typing import Any
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.groups import Group
 from autograd_gpu.optim.optimizer import Optimizer, Target
+from autograd_gpu.optim.plans import Plan, counting
 from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
@@ -107,14 +108,18 @@ class Adagrad(Optimizer):
             if not group[option] >= 0:
                 raise ValueError(f"Adagrad: {option}={group[option]} is negative")
 
+    def plan(self, group: Group) -> Plan:
+        names = ("lr", "lr_decay", "eps", "weight_decay")
+        options = counting(lambda: {name: group[name] for name in names})
+        return Plan("adagrad", ("sum",), options, is_counted=True)
+
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         for t in targets:
             start = group["initial_accumulator_value"]
             if t.x.dtype.kind == "c":  # the parts are parameters of their own
                 start = complex(start, start)
             begun(t.state, "sum", t.x, start)
-        names = ("lr", "lr_decay", "eps", "weight_decay")
-        self.counted("adagrad", targets, ("sum",), lambda: {name: group[name] for name in names})
+        self.counted(Adagrad.plan(self, group), targets)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         Adagrad.update_all(self, [Target(x, grad, state)], group)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.groups import Group, moment_options
 from autograd_gpu.optim.optimizer import Optimizer, Target
+from autograd_gpu.optim.plans import Plan, counting
 from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
@@ -25,15 +26,18 @@ class _Moments(Optimizer):
     more: ClassVar[dict[str, str]] = {}
     """The names of the group's options by those of the step's."""
 
-    def update_all(self, targets: Sequence[Target], group: Group) -> None:
-        for t in targets:
-            begun(t.state, "m", t.x)
-            begun(t.state, "v", t.x)
-
+    def plan(self, group: Group) -> Plan:
         def options() -> dict[str, Any]:
             return moment_options(group) | {name: group[own] for name, own in self.more.items()}
 
-        self.counted(self.kernel, targets, ("m", "v"), options)
+        return Plan(self.kernel, self.arrays, counting(options), is_counted=True)
+
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        plan = _Moments.plan(self, group)
+        for t in targets:
+            for name in plan.states:
+                begun(t.state, name, t.x)
+        self.counted(plan, targets)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         _Moments.update_all(self, [Target(x, grad, state)], group)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 from autograd_gpu.backend import SEVERAL_DEVICES, Array, backend_of
 from autograd_gpu.callers import require_keys
 from autograd_gpu.optim.groups import Group, Groups
+from autograd_gpu.optim.plans import Plan, taken
 from autograd_gpu.optim.skipping import Skips
 from autograd_gpu.optim.state import (
     State,
@@ -25,6 +26,25 @@ from autograd_gpu.placement import backend_beside, near, place_of, require_toget
 from autograd_gpu.precision import forget_casts
 from autograd_gpu.recorder import NotReplayable, recorder
 from autograd_gpu.variable import Variable
+
+
+def _alike(
+    targets: Sequence[Target], by: Callable[[State], Any] | None
+) -> Iterable[Sequence[Target]]:
+    """The targets in groups that are changed by one call, mostly all of them."""
+    if not SEVERAL_DEVICES:
+        kind = targets[0].grad.__class__
+        age = by(targets[0].state) if by is not None else None
+        for t in targets:
+            if t.grad.__class__ is not kind or (by is not None and by(t.state) != age):
+                break
+        else:
+            return (targets,)
+    groups: dict[Any, list[Target]] = {}
+    for t in targets:
+        key = place_of(t.grad), by(t.state) if by is not None else None
+        groups.setdefault(key, []).append(t)
+    return groups.values()
 
 
 @dataclass(slots=True)
@@ -61,9 +81,12 @@ class Optimizer(Groups):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "update" in vars(cls) and "update_all" not in vars(cls):
-            # what a subclass of Adam says in `update` counts
+        own = vars(cls)
+        # what a subclass of Adam says counts
+        if "update" in own and "update_all" not in own:
             cls.update_all = Optimizer.update_all  # type: ignore[method-assign]
+        if ("update" in own or "update_all" in own) and "plan" not in own:
+            cls.plan = Optimizer.plan  # type: ignore[method-assign]
 
     @property
     def state(self) -> dict[Variable, State]:
@@ -131,7 +154,11 @@ class Optimizer(Groups):
 
     def _advance_all(self, params: Iterable[Variable], group: Group) -> None:
         """Change those of `params` that have gradients."""
-        targets, maximize = [], group.get("maximize")
+        targets, maximize, states = [], group.get("maximize"), self._states
+        if not maximize and recorder.get() is None:
+            plan = self.plan(group)
+            if plan is not None and taken(plan, group["params"], states):
+                return
         for x in params:
             grad = x.grad
             if grad is None:
@@ -145,13 +172,13 @@ class Optimizer(Groups):
                 check_gradient(type(self).__name__, x, grad)
             if SEVERAL_DEVICES:
                 require_together(type(self).__name__, value, grad)
-                check_places(type(self).__name__, value, self._states.get(x, {}))
+                check_places(type(self).__name__, value, states.get(x, {}))
             if maximize:
                 with near(grad):  # of a 0-d array NumPy makes a scalar
                     grad = backend_of(grad).asarray(-grad)
-            state = self._states.get(x)
+            state = states.get(x)
             if state is None:
-                state = self._states[x] = {}
+                state = states[x] = {}
                 watcher = recorder.get()
                 if watcher is not None:
                     watcher.on_failure(partial(self._forget, x))
@@ -197,6 +224,10 @@ class Optimizer(Groups):
             states = [t.state for t in targets]
             watcher.depends(same_states(params, states, lambda: self._states))
 
+    def plan(self, group: Group) -> Plan | None:
+        """What a step of a group comes down to where all parameters are as usual, or None."""
+        return None
+
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         """Change parameters of one group and their states in place: here one after the other."""
         self.each_alone(self.update, targets, group)
@@ -221,30 +252,27 @@ class Optimizer(Groups):
         targets: Sequence[Target],
         states: Sequence[str],
         options: Callable[[Sequence[State]], Mapping[str, Any]],
-        by: Callable[[State], Any] = lambda state: None,
+        by: Callable[[State], Any] | None = None,
     ) -> None:
         """The backend's `{name}_step` for all of `targets`, with what their states have under the
         names `states`, None for others; `options` are asked for once for all whose states are the
         same `by`."""
-        alike: dict[Any, list[Target]] = {}
-        for t in targets:
-            place = place_of(t.grad) if SEVERAL_DEVICES else type(t.grad)
-            alike.setdefault((place, by(t.state)), []).append(t)
-        for some in alike.values():
-            halves = any(t.half is not None for t in some)
+        for some in _alike(targets, by):
+            rows, halves = [], False
+            for t in some:
+                if t.half is None:
+                    buffer = t.x.writable()
+                else:  # the state's own array, whoever holds it
+                    buffer, halves = t.x.value, True
+                rows.append((buffer, t.grad, *[t.state.get(key) for key in states]))
             read = partial(options, [t.state for t in some])
             backend_beside(some[0].grad).steps(
                 name,
-                [(self._buffer(t), t.grad, *map(t.state.get, states)) for t in some],
+                rows,
                 read if self._skip is not None or recorder.get() is None else self._settled(read),
                 [None if t.half is None else t.half.writable() for t in some] if halves else None,
                 self._skip,
             )
-
-    @staticmethod
-    def _buffer(target: Target) -> Array:
-        """What a step writes into: the state's own array, whoever holds it, or the parameter's."""
-        return target.x.writable() if target.half is None else target.x.value
 
     def _settled(self, read: Callable[[], Mapping[str, Any]]) -> Callable[[], Mapping[str, Any]]:
         """`read()`, in replays too with counts that are known."""
@@ -255,24 +283,11 @@ class Optimizer(Groups):
 
         return call
 
-    def counted(
-        self,
-        name: str,
-        targets: Sequence[Target],
-        states: Sequence[str],
-        options: Callable[[], Mapping[str, Any]],
-    ) -> None:
-        """`steps` that are counted: `options()` are those besides `step`, which is 1 in the first
-        one and may differ between parameters."""
+    def counted(self, plan: Plan, targets: Sequence[Target]) -> None:
+        """`steps` that are counted."""
         for t in targets:
             t.state.setdefault("step", 0)
-
-        def all_options(states: Sequence[State]) -> dict[str, Any]:
-            for state in states:
-                state["step"] += 1
-            return {**options(), "step": states[0]["step"]}
-
-        self.steps(name, targets, states, all_options, by=lambda state: state["step"])
+        self.steps(plan.name, targets, plan.states, plan.options, by=lambda state: state["step"])
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         """Change one parameter and its state in place."""

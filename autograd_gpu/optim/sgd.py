@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array
 from autograd_gpu.optim.groups import Group
 from autograd_gpu.optim.optimizer import Optimizer, Target
+from autograd_gpu.optim.plans import Plan
 from autograd_gpu.optim.state import State, begun
 from autograd_gpu.variable import Variable
 
@@ -55,13 +56,8 @@ class SGD(Optimizer):
         if group["nesterov"] and (not group["momentum"] or group["dampening"]):
             raise ValueError("SGD: nesterov needs a momentum and no dampening")
 
-    def update_all(self, targets: Sequence[Target], group: Group) -> None:
-        momentum = group["momentum"]
-        first: set[int] = set()
-        for t in targets:
-            if momentum and "momentum_buffer" not in t.state:
-                begun(t.state, "momentum_buffer", t.x)
-                first.add(id(t.state))
+    def plan(self, group: Group, first: Container[int] = ()) -> Plan:
+        """`first` are the ids of states whose momentum begins with this step."""
 
         def options(states: Sequence[State]) -> dict[str, Any]:
             return {
@@ -73,8 +69,17 @@ class SGD(Optimizer):
                 "first": id(states[0]) in first,
             }
 
-        buffer = "momentum_buffer" if momentum else ""
-        self.steps("sgd", targets, (buffer,), options, by=lambda state: id(state) in first)
+        return Plan("sgd", ("momentum_buffer" if group["momentum"] else "",), options)
+
+    def update_all(self, targets: Sequence[Target], group: Group) -> None:
+        first: set[int] = set()
+        for t in targets if group["momentum"] else ():
+            if "momentum_buffer" not in t.state:
+                begun(t.state, "momentum_buffer", t.x)
+                first.add(id(t.state))
+        plan = SGD.plan(self, group, first)
+        by = (lambda state: id(state) in first) if first else None
+        self.steps(plan.name, targets, plan.states, plan.options, by)
 
     def update(self, x: Variable, grad: Array, state: State, group: Group) -> None:
         SGD.update_all(self, [Target(x, grad, state)], group)

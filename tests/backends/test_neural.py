@@ -99,6 +99,50 @@ def test_softmax_cross_entropy(shape):
     )
 
 
+@pytest.mark.parametrize("ignored", [-100, 2, 255])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int64", "uint64"])
+def test_checked_labels(dtype, ignored):
+    logits = normal(6, 5)
+    given = np.array([0, 4, 2, 2, 3, 1], dtype)
+    if given.dtype.kind == "i" and ignored < 0:
+        given[1] = ignored
+    before = given.copy()
+    labels, keep = numpy_rows.checked_labels(logits, given, ignored)
+    want = classification.checked_labels.__wrapped__(XP, logits, given, ignored)
+    np.testing.assert_array_equal(labels, want[0])
+    np.testing.assert_array_equal(keep, want[1])
+    assert keep.dtype == logits.dtype
+    labels[:] = 0  # a recorded step keeps them
+    np.testing.assert_array_equal(given, before)
+
+
+@pytest.mark.parametrize("wrong", [5, -1, -(2**63), 2**62])
+def test_checked_labels_refuses_what_is_no_column(wrong):
+    with pytest.raises(IndexError, match=rf"{wrong} is outside \[0, 5\)"):
+        numpy_rows.checked_labels(normal(3, 5), np.array([0, wrong, 4]), -100)
+
+
+@pytest.mark.parametrize("factor", [[1.0, 0.5, 2.0], [0.0, 0.0, 0.0]])
+def test_weighted_mean(factor):
+    rows, factor = normal(3).astype("f4"), np.array(factor, "f4")
+    own = numpy_rows.weighted_mean(rows, factor)
+    for a, b in zip(own, classification.weighted_mean.__wrapped__(XP, rows, factor), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-6)
+        assert a.dtype == b.dtype
+
+
+@pytest.mark.parametrize("width", [3, 900])
+def test_softmax_cross_entropy_of_rows_that_are_not_in_c_order(width):
+    x = normal(width, 12).T
+    target = (np.arange(12) * 7 % width).astype("uint64")
+    for a, b in zip(
+        numpy_rows.softmax_cross_entropy(x, target)[:2],
+        numpy_rows.softmax_cross_entropy(x.copy(), target)[:2],
+        strict=True,
+    ):
+        close(a, b)
+
+
 @pytest.mark.parametrize("shift", [0, 10, -10, 100, -100])
 def test_cross_entropy_of_moderate_and_of_large_numbers(monkeypatch, shift):
     """Blocks of numbers up to 16 are not shifted by their rows' maxima, others are."""
