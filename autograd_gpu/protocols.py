@@ -33,7 +33,7 @@ def array(self: Variable, dtype: Any = None, copy: bool | None = None) -> Any:
     if self.requires_grad:
         raise TypeError(
             "a Variable that requires a gradient is not turned into a NumPy array, which would "
-            "lose it; use .detach().numpy()"
+            "lose it; use .detach().numpy() for the value, or stack for an array of Variables"
         )
     backend = BACKENDS[type(self.value)]
     if backend.name != "numpy":

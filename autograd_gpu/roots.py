@@ -30,7 +30,7 @@ def seed_for(root: Variable, grad: Any, create_graph: bool) -> Gradient:
         if value.size != 1 or value.dtype.kind == "c":
             raise RuntimeError(
                 f"the gradient of a root of shape {value.shape} and dtype {value.dtype} must be "
-                f"given; only a real scalar has the default 1"
+                f"given, as in y.backward(g); only a real scalar such as y.sum() has the default 1"
             )
         seed = backend_beside(value).xp.ones_like(value)
         return Variable(seed) if create_graph else seed

@@ -213,3 +213,22 @@ def test_round_and_divmod():
     assert v.grad.tolist() == [1, 1]
     with pytest.raises(TypeError, match="divmod"):
         divmod(v, object())
+
+
+def test_deviations_take_numpys_ddof():
+    data = np.arange(6.0).reshape(2, 3) ** 2
+    x = ag.Variable(data, requires_grad=True)
+    for name in ("std", "var"):
+        method, numpys = getattr(x, name), getattr(data, name)
+        np.testing.assert_allclose(method(ddof=1).value, numpys(ddof=1))
+        np.testing.assert_allclose(method(0, ddof=1).value, method(0, correction=1).value)
+        kept = method(axis=1, ddof=1, keepdims=True)
+        np.testing.assert_allclose(kept.value, numpys(axis=1, ddof=1, keepdims=True))
+        assert kept.requires_grad
+
+
+def test_an_array_of_variables_is_told_how_to_be_made():
+    x = ag.Variable([1.0, 2.0], requires_grad=True)
+    with pytest.raises(TypeError, match="or stack for an array of Variables"):
+        np.array([x[0], x[1] ** 2])
+    assert ag.stack([x[0], x[1] ** 2]).tolist() == [1.0, 4.0]

@@ -154,8 +154,6 @@ PyInit__core(void)
 {
     const Object *name;
     PyObject *module;
-    if (import_numpy() < 0)
-        return NULL;
     for (name = NAMES; name->name != NULL; name++)
         if ((*name->place = PyUnicode_InternFromString(name->name)) == NULL)
             return NULL;

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from autograd_gpu import engine, ops
+from autograd_gpu.ops.reductions import Axis
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.variable import Variable
 
@@ -72,14 +73,12 @@ METHODS = (
     "searchsorted",
     "sort",
     "squeeze",
-    "std",
     "sum",
     "swapaxes",
     "take",
     "to",
     "to_device",
     "trace",
-    "var",
 )
 
 
@@ -110,6 +109,30 @@ def cumprod(self: Variable, axis: int | None = None, dtype: Any = None) -> Varia
     """Running products along `axis`, or of the flat array without one."""
     x = ops.ravel(self) if axis is None else self
     return ops.cumulative_prod(x, axis or 0, dtype)
+
+
+def std(
+    self: Variable,
+    axis: Axis = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Variable:
+    """The standard deviation over `axis`; NumPy's `ddof` is another name for `correction`."""
+    return ops.std(self, axis, correction if ddof is None else ddof, keepdims)
+
+
+def var(
+    self: Variable,
+    axis: Axis = None,
+    correction: float = 0,
+    keepdims: bool = False,
+    *,
+    ddof: float | None = None,
+) -> Variable:
+    """The variance over `axis`; NumPy's `ddof` is another name for `correction`."""
+    return ops.var(self, axis, correction if ddof is None else ddof, keepdims)
 
 
 def compress(self: Variable, condition: Any, axis: int | None = None) -> Variable:
@@ -180,7 +203,9 @@ def _bind() -> None:
         "cumprod": cumprod,
         "cumsum": cumsum,
         "reshape": reshape,
+        "std": std,
         "transpose": transpose,
+        "var": var,
         "T": property(ops.permute_dims, doc="The array with its axes reversed."),
         "mT": property(ops.matrix_transpose, doc="The last two axes swapped."),
         "real": property(ops.real, doc="The real part."),
