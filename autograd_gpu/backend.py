@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextvars import ContextVar
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -177,8 +178,14 @@ class use_backend(guard):
 
 def current_backend() -> Backend:
     """The backend in which new arrays are made."""
-    name = _using.get() or _chosen or os.environ.get("AUTOGRAD_GPU_BACKEND") or "auto"
+    name = _using.get() or _chosen or _from_environment()
     return _auto() if name == "auto" else load_backend(name)
+
+
+@cache
+def _from_environment() -> str:
+    """Asked once: a look into the environment takes longer than all else here."""
+    return os.environ.get("AUTOGRAD_GPU_BACKEND") or "auto"
 
 
 def get_backend() -> str:

@@ -105,6 +105,11 @@ class Writer:
 
     # The op -----------------------------------------------------------------------------------
 
+    @functools.cached_property
+    def direct(self) -> Direct | None:
+        """The one call of the namespace that the forward is, or None."""
+        return None if self.variadic else direct(self.forward, self.operands, [*self.statics])
+
     def op(self, function: str, foreign: str) -> list[str]:
         statics = "".join(
             f", {x}" if p.default is p.empty else f", {x}=default_{x}"
@@ -118,7 +123,7 @@ class Writer:
         passed = "".join(f", {x}={x}" for x in self.statics)
         star = "*" if self.variadic else ""
         call = f"forward(xp, {star}{', '.join(raw)}{passed})"
-        plain = None if self.variadic else direct(self.forward, self.operands, [*self.statics])
+        plain = self.direct
         if plain is not None:
             call = plain.expression(raw)
         lines += [
@@ -273,15 +278,17 @@ def direct(
 ) -> Direct | None:
     """What `forward` does, if it is that little: it need not be called itself then."""
     code = forward.__code__
-    if code.co_freevars or len(code.co_varnames) != len(operands) + len(statics) + 1:
+    size = len(operands) + len(statics) + 1
+    if code.co_freevars or len(code.co_varnames) != size or len(code.co_names) != 1:
         return None
     numbers = tuple(x for x in code.co_consts if type(x) is int)
-    call = Direct("f", numbers, tuple(statics))
-    # None of bytecode and constants, the docstring aside, holds the names of xp, f and operands.
-    plain = _plain(len(operands), call)
-    if (plain.co_code, plain.co_consts[1:]) != (code.co_code, code.co_consts[1:]):
+    names = tuple(f"s{i}" for i in range(len(statics)))
+    plain = _plain(len(operands), Direct("f", numbers, names))
+    # Bytecode and constants, the docstring aside, are the same but for the names of parameters.
+    constants = tuple(tuple(statics) if x == names else x for x in plain.co_consts[1:])
+    if (plain.co_code, constants) != (code.co_code, code.co_consts[1:]):
         return None
-    return Direct(code.co_names[0], numbers, call.statics)
+    return Direct(code.co_names[0], numbers, tuple(statics))
 
 
 @functools.cache

@@ -13,7 +13,7 @@ from typing import Any
 
 from autograd_gpu.accumulation import added, finish_leaf, fit
 from autograd_gpu.backend import BACKENDS, NAMESPACES, ON_ONE_DEVICE
-from autograd_gpu.codegen import Writer, direct
+from autograd_gpu.codegen import Writer
 from autograd_gpu.extension import extension
 from autograd_gpu.graph import AccumulateGrad, FunctionNode, Node, gradient_edge
 from autograd_gpu.hooks import run_hooks, run_prehooks
@@ -69,7 +69,7 @@ def compiled(
     if core is None or writer.variadic or writer.outputs:
         return op
     statics = writer.statics.values()
-    plain = direct(writer.forward, writer.operands, [*writer.statics])
+    plain = writer.direct
     fast = core.Op(
         python=op,
         node_type=node_type,

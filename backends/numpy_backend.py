@@ -277,8 +277,9 @@ class NumpyBackend:
     ) -> None:
         """`{name}_step` for each of `arrays`; see `autograd_gpu.backend.Backend.steps`."""
         given = options()
-        if name == "sgd":
-            numpy_steps.sgd_steps(arrays, **given)
+        together = _TOGETHER.get(name)
+        if together is not None:
+            together(arrays, **given)
         else:
             step = getattr(self, f"{name}_step")
             for row in arrays:
@@ -309,6 +310,9 @@ class NumpyBackend:
     lamb_step = staticmethod(numpy_moment_steps.lamb_step)
     adadelta_step = staticmethod(numpy_moment_steps.adadelta_step)
     rprop_step = staticmethod(numpy_moment_steps.rprop_step)
+
+
+_TOGETHER = {"adam": numpy_steps.adam_steps, "sgd": numpy_steps.sgd_steps}
 
 
 def _not_finite(x: Array) -> Any:

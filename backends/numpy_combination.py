@@ -17,6 +17,9 @@ NARROWEST, WIDEST = 192, 10_900
 """Widths between which it pays.  To call BLAS costs 0.06 us for some rows; and OpenBLAS would begin
 to spread a product over threads at 2^18 multiplications, at most 24 for each column."""
 
+VECTOR = 9215
+"""Elements of a matrix up to which OpenBLAS does not spread its product with a vector."""
+
 
 class Combination:
     """Of blocks of up to `height` rows [n, width] and columns [n]: the sum of
@@ -25,9 +28,10 @@ class Combination:
     - columns[len(weights) + k, :, None] * rows[k] for each of `rows`, [width]
 
     NumPy itself takes a pass for each product and each sum, and two for those with a column.  BLAS
-    takes one for all of it, once the summands are in one array.  It gets several rows at a time,
-    which are far from each other: the first of each part of the block, and so on.  They are the
-    product of their summands and of a matrix, in which each row has zeros for those of the others.
+    takes one for all of it, once the summands are in one array.  Of one block it gets four rows at
+    a time, which are far from each other: the first of each part of the block, and so on.  They are
+    the product of a matrix and of their summands, in which each row has zeros for those of the
+    others.  With more summands single rows, a vector times a matrix, take no longer.
     """
 
     def __init__(
@@ -38,21 +42,22 @@ class Combination:
         width: int,
         dtype: np.dtype[Any],
     ) -> None:
-        self.parts = 4 if len(weights) == 1 else 2
+        self.rows, self.dtype = rows, dtype
+        self.terms = len(weights) + len(rows)
+        self.parts = 4 if len(weights) == 1 else 1 if self.terms * width <= VECTOR else 2
         most = height // self.parts  # rows of a part
         # a product of two arrays is faster than one of an array and a row
         self.weights = [w if w is None else np.repeat(w[None], most, axis=0) for w in weights]
-        self.rows, self.dtype = rows, dtype
-        self.terms = len(weights) + len(rows)
         self.shape = (self.parts * len(weights) + len(rows), most, width)
         self.local = threading.local()
 
     def __call__(self, columns: Array, blocks: Sequence[Array], out: Array) -> None:
         """Write the sum of `blocks` and rows to `out` [n, width], which is contiguous."""
         n, parts, count = len(out), self.parts, len(blocks)
-        flat = columns.reshape(-1)
-        if not isfinite(flat.dot(flat)):
-            n = 0  # zero times what is infinite or NaN in one row would be NaN in another
+        if parts > 1:
+            flat = columns.reshape(-1)
+            if not isfinite(flat.dot(flat)):
+                n = 0  # zero times what is infinite or NaN in one row would be NaN in another
         most = n // parts
         n = most * parts
         if n < len(out):

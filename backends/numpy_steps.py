@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.extension import extension
 from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
@@ -31,10 +32,33 @@ _PLAIN = (np.dtype(np.float32), np.dtype(np.float64))
 _scratch = threading.local()
 
 
-def sgd_step(
-    param: Array,
-    grad: Array,
-    buffer: Array | None,
+def sgd_steps(arrays: Sequence[Sequence[Any]], **options: Any) -> None:
+    """`sgd_step` for each of `arrays`."""
+    for row in _left("sgd_steps", arrays, _sgd_numbers(**options)):
+        sgd_step(*row, **options)
+
+
+def adam_steps(arrays: Sequence[Sequence[Any]], **options: Any) -> None:
+    """`adam_step` for each of `arrays`."""
+    for row in _left("adam_steps", arrays, _adam_numbers(**options)):
+        adam_step(*row, **options)
+
+
+def _left(
+    name: str, arrays: Sequence[Sequence[Any]], numbers: Iterable[float]
+) -> Sequence[Sequence[Any]]:
+    """Those of `arrays` that the compiled core has no step for, which it has taken for the others,
+    or all without one.
+
+    It takes parameters up to a size, real and contiguous, in one pass over each.
+    """
+    if extension is None:
+        return arrays
+    left: list[Sequence[Any]] = getattr(extension, name)(list(arrays), *numbers)
+    return left
+
+
+def _sgd_numbers(
     *,
     lr: float,
     momentum: float,
@@ -42,14 +66,26 @@ def sgd_step(
     weight_decay: float,
     nesterov: bool,
     first: bool,
-) -> None:
-    """One SGD step in place on `param` and `buffer` [same shape], as PyTorch's SGD does it.
+) -> tuple[float, ...]:
+    return lr, momentum, 1 - dampening, weight_decay, nesterov, first
+
+
+def sgd_step(param: Array, grad: Array, buffer: Array | None, **options: Any) -> None:
+    """One SGD step in place on `param` and `buffer` [same shape], as PyTorch's SGD does it;
+    options: lr, momentum, dampening, weight_decay, nesterov, first.
 
     `buffer` is None where there is no momentum; on the `first` step it takes the gradient
     undamped.  Half types are computed in float32.
     """
+    numbers = _sgd_numbers(**options)
+    lr, momentum, keep, weight_decay, nesterov, first = numbers
+    if buffer is None and not weight_decay and is_small(param, grad):
+        np.subtract(param, np.multiply(grad, lr), param)
+        return
 
     def update(s: Array, t: Array, p: Array, g: Array, b: Array | None = None) -> None:
+        if not _left("sgd_steps", [(p, g, b)], numbers):
+            return
         if weight_decay:
             np.multiply(p, weight_decay, s)
             np.add(s, g, s)
@@ -59,9 +95,9 @@ def sgd_step(
                 b[...] = g
             else:
                 np.multiply(b, momentum, b)
-                if dampening:
-                    np.multiply(g, 1 - dampening, t)
-                np.add(b, t if dampening else g, b)
+                if keep != 1:
+                    np.multiply(g, keep, t)
+                np.add(b, t if keep != 1 else g, b)
             if nesterov:
                 np.multiply(b, momentum, t)
                 np.add(g, t, s)
@@ -74,25 +110,7 @@ def sgd_step(
     in_blocks(update, (param, grad) if buffer is None else (param, grad, buffer))
 
 
-def sgd_steps(arrays: Iterable[Sequence[Any]], **options: Any) -> None:
-    """`sgd_step` for each of `arrays`.
-
-    The two calls that small ones take without momentum take no longer than to ask for them.
-    """
-    plain = not (options["momentum"] or options["weight_decay"])
-    lr = {dtype: np.asarray(options["lr"], dtype) for dtype in _PLAIN} if plain else {}
-    for param, grad, buffer in arrays:
-        if plain and param.size <= SMALL and (dtype := param.dtype) in lr and grad.dtype is dtype:
-            np.subtract(param, np.multiply(grad, lr[dtype]), param)
-        else:
-            sgd_step(param, grad, buffer, **options)
-
-
-def adam_step(
-    param: Array,
-    grad: Array,
-    m: Array,
-    v: Array,
+def _adam_numbers(
     *,
     lr: float,
     beta1: float,
@@ -101,29 +119,37 @@ def adam_step(
     weight_decay: float,
     decoupled: bool,
     step: int,
-) -> None:
-    """One Adam or, `decoupled`, AdamW step in place on `param`, `m` and `v` [same shape].
+) -> tuple[float, ...]:
+    """What m, the gradient, v and its square are multiplied with, eps, the size of the step, and
+    how much of the parameter is added to the gradient and is kept."""
+    # p -= lr / c1 * m / (sqrt(v / c2) + eps), with sqrt(c2) moved to where it costs nothing
+    root = math.sqrt(1 - beta2**step)
+    size = lr * root / (1 - beta1**step)
+    decay, shrink = (0.0, 1 - lr * weight_decay) if decoupled else (weight_decay, 1.0)
+    return (
+        beta1, 1 - beta1, beta2, 1 - beta2, eps * root, float(size), float(decay), float(shrink)
+    )  # fmt: skip
+
+
+def adam_step(param: Array, grad: Array, m: Array, v: Array, **options: Any) -> None:
+    """One Adam or, `decoupled`, AdamW step in place on `param`, `m` and `v` [same shape]; options:
+    lr, beta1, beta2, eps, weight_decay, decoupled, step.
 
     `step` counts from 1.  Half types are computed in float32.  As in PyTorch, the parts of complex
     numbers are parameters of their own.
     """
-    # p -= lr / c1 * m / (sqrt(v / c2) + eps), with sqrt(c2) moved to where it costs nothing
-    root = math.sqrt(1 - beta2**step)
-    size = lr * root / (1 - beta1**step)
-    numbers = (
-        beta1, 1 - beta1, beta2, 1 - beta2, eps * root, float(size),
-        float(1 - lr * weight_decay if decoupled else weight_decay),
-    )  # fmt: skip
+    numbers = _adam_numbers(**options)
 
     def update(s: Array, t: Array, p: Array, g: Array, m: Array, v: Array) -> None:
-        old, new, old_square, new_square, eps, size, decay = constants(p.dtype, *numbers)
-        if weight_decay:
-            if decoupled:
-                np.multiply(p, decay, p)
-            else:
-                np.multiply(p, decay, t)
-                np.add(t, g, t)
-                g = t
+        if not _left("adam_steps", [(p, g, m, v)], numbers):
+            return
+        old, new, old_square, new_square, eps, size, decay, shrink = constants(p.dtype, *numbers)
+        if numbers[7] != 1:
+            np.multiply(p, shrink, p)
+        if numbers[6]:
+            np.multiply(p, decay, t)
+            np.add(t, g, t)
+            g = t
         np.multiply(m, old, m)
         np.multiply(g, new, s)
         np.add(m, s, m)

@@ -106,10 +106,10 @@ def test_help(script):
     assert done.stdout.startswith("usage:")
 
 
-def test_importing_imports_no_cupy_and_no_heavy_library():
+def test_importing_imports_no_array_library_and_no_heavy_one():
     code = (
         "import sys, autograd_gpu; "
-        "print([m for m in ('cupy', 'scipy', 'torch', 'pytest') if m in sys.modules])"
+        "print([m for m in ('numpy', 'cupy', 'scipy', 'torch', 'pytest') if m in sys.modules])"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "tests"

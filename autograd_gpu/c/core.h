@@ -64,6 +64,8 @@ PyObject *count_all(PyObject *module, PyObject *root);
 PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *adam_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *sgd_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */
 PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);
@@ -74,10 +76,11 @@ PyObject *numpy_maximum(PyObject *module, PyObject *const *args, Py_ssize_t give
 PyObject *numpy_sum(PyObject *module, PyObject *const *args, Py_ssize_t given,
                     PyObject *keywords);
 
-/* NumPy's class of arrays. */
+/* NumPy's class of arrays; NULL until its backend is loaded, as this takes longer to import than the
+   rest of the package. */
 extern PyTypeObject *ndarray;
 
-/* To be called before anything else; -1 with an error. */
+/* Sets it; -1 with an error. */
 int import_numpy(void);
 
 /* Attributes of an array, owned, or NULL with an error. */

@@ -129,11 +129,13 @@ configure(PyObject *module, PyObject *args, PyObject *keywords)
 static PyMethodDef functions[] = {
     {"configure", FUNCTION(configure), METH_VARARGS | METH_KEYWORDS, NULL},
     {"configure_numpy", FUNCTION(configure_numpy), METH_VARARGS | METH_KEYWORDS, NULL},
+    {"adam_steps", FUNCTION(adam_steps), METH_FASTCALL, NULL},
     {"count_all", count_all, METH_O, NULL},
     {"gather", FUNCTION(gather), METH_FASTCALL, NULL},
     {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
+    {"sgd_steps", FUNCTION(sgd_steps), METH_FASTCALL, NULL},
     {"sum", FUNCTION(numpy_sum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"unchanged", FUNCTION(unchanged), METH_FASTCALL, NULL},
     {NULL, NULL, 0, NULL},
@@ -152,8 +154,6 @@ PyInit__core(void)
 {
     const Object *name;
     PyObject *module;
-    if (import_numpy() < 0)
-        return NULL;
     for (name = NAMES; name->name != NULL; name++)
         if ((*name->place = PyUnicode_InternFromString(name->name)) == NULL)
             return NULL;

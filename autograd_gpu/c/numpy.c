@@ -216,6 +216,8 @@ configure_numpy(PyObject *Py_UNUSED(module), PyObject *args, PyObject *given)
         PyErr_SetString(PyExc_TypeError, "configure_numpy takes keywords");
         return NULL;
     }
+    if (import_numpy() < 0)
+        return NULL;
     if (take(given, "matmul", &np.matmul) < 0 || take(given, "sum", &np.sum) < 0
         || take(given, "maximum", &np.maximum) < 0 || take(given, "zeros", &np.zeros) < 0
         || take(given, "ones", &np.ones) < 0 || take(given, "add_reduce", &np.add_reduce) < 0

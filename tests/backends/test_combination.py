@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from autograd_gpu.backends import numpy_combination
 from autograd_gpu.backends.numpy_combination import Combination
 
 HEIGHT, WIDTH = 12, 6
@@ -26,9 +27,15 @@ def by_numpy(weights, rows, columns, blocks):
     return sum(column[:, None] * term for column, term in zip(columns, terms, strict=True))
 
 
+@pytest.fixture(params=["single rows", "pairs"])
+def of_two_blocks(monkeypatch, request):
+    if request.param == "pairs":  # as for wide rows
+        monkeypatch.setattr(numpy_combination, "VECTOR", 0)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("n", [1, 3, 4, 7, HEIGHT])
-def test_any_number_of_rows(kind, n):
+def test_any_number_of_rows(of_two_blocks, kind, n):
     weights, rows = KINDS[kind]
     combine = Combination(weights, rows, HEIGHT, WIDTH, np.dtype("f8"))
     for seed in range(2):  # the second time in the memory of the first
@@ -40,7 +47,7 @@ def test_any_number_of_rows(kind, n):
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
-def test_what_is_no_number_stays_in_its_row(bad):
+def test_what_is_no_number_stays_in_its_row(of_two_blocks, bad):
     combine = Combination([WEIGHT, None], [FIRST], HEIGHT, WIDTH, np.dtype("f8"))
     blocks, columns = list(numbers(2, HEIGHT, WIDTH)), numbers(3, HEIGHT, seed=1)
     blocks[1][5, 2] = columns[2, 5] = bad

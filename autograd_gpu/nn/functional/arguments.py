@@ -58,6 +58,8 @@ def backend_near(*operands: Any) -> Backend:
 
 def shape_of(x: Any) -> tuple[int, ...]:
     """The shape of a Variable, an array, a number or a list."""
+    if x.__class__ is Variable:  # which every layer and loss asks first
+        return x.value.shape  # type: ignore[no-any-return]
     if hasattr(x, "shape"):
         return tuple(x.shape)
     return tuple(as_value(x).shape) if isinstance(x, (list, tuple)) else ()
