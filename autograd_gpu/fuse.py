@@ -28,7 +28,8 @@ from autograd_gpu.graph import (
 )
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import filled
-from autograd_gpu.program import NotFusable, sharing
+from autograd_gpu.primitive import PRIMITIVES
+from autograd_gpu.program import NotFusable, Program, sharing
 from autograd_gpu.safety import safe
 from autograd_gpu.symbols import Trace, symbol_type
 from autograd_gpu.variable import Variable
@@ -178,9 +179,30 @@ class Plan:
             if not isinstance(y, Variable) or type(y.value) is not trace.kind:
                 raise NotFusable("it returns something else than what it computes of its arguments")
         self.program = trace.program([y.value for y in outputs])
+        own = _own_kernel(backend, kinds, self.program)
+        if own is not None:
+            raise NotFusable(f"it is {own} alone, for which {backend.name} has a kernel of its own")
         self.dtypes = [self.program.dtypes[y.index] for y in self.program.outputs]
         self.kernels: dict[Fused, Any] = {}
         self.kernel = compiled(self.program)
+
+
+def _own_kernel(backend: Backend, kinds: Sequence[Any], program: Program) -> str | None:
+    """The op that a program of one array is, if `backend` has a kernel of its own for it."""
+    known = getattr(backend.xp, "OWN_KERNELS", {})
+    if len(kinds) != 1 or kinds[0][0] not in known:
+        return None
+    name: str
+    for name in known[kinds[0][0]]:
+        trace = Trace(symbol_type(backend.name), kinds[0][1], [kinds[0][0]])
+        token = recording.set(False)
+        try:
+            y = PRIMITIVES[name].op(make_result(trace.inputs()[0]))
+        finally:
+            recording.reset(token)
+        if trace.program([y.value]) == program:
+            return name
+    return None
 
 
 class _Call:
@@ -314,7 +336,8 @@ def fuse(function: Callable[..., Any]) -> Fused:
     the ops do, and the plain function is faster.  What helps a step of these is `compile`.
 
     Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
-    arguments), it runs op by op as if it were not decorated, and `.reason` says why.
+    arguments), or is one op that has a kernel of its own (`gelu` in its tanh form on a CPU), it
+    runs op by op as if it were not decorated, and `.reason` says why.
 
     >>> @fuse
     ... def swish(x, beta=1.0):

@@ -115,6 +115,7 @@ def namespace() -> ModuleType:
         check_range=numpy_rows.check_range,
         conj=operator.methodcaller("conjugate"),
         COSTLY=numpy_fuse.COSTLY,
+        OWN_KERNELS=numpy_activations.OWN_KERNELS,
         elementwise_kernel=lambda program: numpy_fuse.elementwise_kernel(program, xp),
         erf=erf,
         expm1=numpy_functions.expm1,

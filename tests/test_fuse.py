@@ -70,7 +70,10 @@ def test_values_and_gradients_are_those_of_the_ops(xp, name, dtype):
     shape = (7, 13)
     x, g = leaf(xp, numbers(shape), dtype), leaf(xp, numbers(shape, 1), dtype, grad=False)
     y = fused(x)
-    assert fused.reason is None
+    if x.dtype in getattr(xp.xp, "OWN_KERNELS", {}) and name == "gelu tanh":
+        assert "a kernel of its own" in fused.reason
+    else:
+        assert fused.reason is None
     assert y.dtype == x.dtype
     close(y, plain(x), dtype)
     got, want = (ag.gradients(f(x), x, g) for f in (fused, plain))

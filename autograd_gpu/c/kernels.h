@@ -26,4 +26,22 @@
 /* Elements from which on other threads may run meanwhile. */
 #define LONG_ENOUGH (1 << 12)
 
+/* The elements of an array from `first` on, or NULL unless it has at least `least` of a type, float or
+   double, one behind the other. */
+static inline void *
+elements_of(PyObject *array, int type, npy_intp first, npy_intp least)
+{
+    PyArrayObject *x = (PyArrayObject *)array;
+    npy_intp size = 1;
+    int i;
+    if (!Py_IS_TYPE(array, ndarray) || PyArray_TYPE(x) != type || !PyArray_ISNOTSWAPPED(x)
+        || !PyArray_CHKFLAGS(x, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED))
+        return NULL;
+    for (i = 0; i < PyArray_NDIM(x); i++)
+        size *= PyArray_DIM(x, i);
+    if (first < 0 || first > least || size < least)
+        return NULL;
+    return PyArray_BYTES(x) + first * (type == NPY_FLOAT ? 4 : 8);
+}
+
 #endif

@@ -132,6 +132,7 @@ static PyMethodDef functions[] = {
     {"adam_steps", FUNCTION(adam_steps), METH_FASTCALL, NULL},
     {"count_all", count_all, METH_O, NULL},
     {"gather", FUNCTION(gather), METH_FASTCALL, NULL},
+    {"gelu", FUNCTION(gelu), METH_FASTCALL, NULL},
     {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"norm_rows", FUNCTION(norm_rows), METH_FASTCALL, NULL},

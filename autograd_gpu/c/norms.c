@@ -18,28 +18,14 @@
 #undef REAL
 #undef NAME
 
-/* The elements of an array from `first` on, or NULL for None; -1 in `failed` unless it has at least
-   `least` of the type, one behind the other. */
+/* `elements_of`, or NULL for None; -1 in `failed` for anything else. */
 static void *
 elements(PyObject *array, int type, npy_intp first, npy_intp least, int *failed)
 {
-    PyArrayObject *x = (PyArrayObject *)array;
-    npy_intp size = 1;
-    int i;
-    if (array == Py_None)
-        return NULL;
-    if (!Py_IS_TYPE(array, ndarray) || PyArray_TYPE(x) != type || !PyArray_ISNOTSWAPPED(x)
-        || !PyArray_CHKFLAGS(x, NPY_ARRAY_C_CONTIGUOUS | NPY_ARRAY_ALIGNED)) {
+    void *data = array == Py_None ? NULL : elements_of(array, type, first, least);
+    if (data == NULL && array != Py_None)
         *failed = -1;
-        return NULL;
-    }
-    for (i = 0; i < PyArray_NDIM(x); i++)
-        size *= PyArray_DIM(x, i);
-    if (size < least) {
-        *failed = -1;
-        return NULL;
-    }
-    return PyArray_BYTES(x) + first * (type == NPY_FLOAT ? 4 : 8);
+    return data;
 }
 
 /* The type, and the rows from `start` to `stop` and their width as numbers, of a call's first array

@@ -13,9 +13,14 @@ EXTREMES = [0.0, -0.0, 6.0, -6.0, 10.0, -10.0, 10.5, -10.5, 25.5, -25.5]
 EXTREMES += [1e15, -1e15, 3e38, -3e38, np.inf, -np.inf]
 
 
-@pytest.fixture(params=["exp2", "tanh"])
+@pytest.fixture(params=["compiled", "exp2", "tanh"])
 def many_blocks(monkeypatch, request):
-    """By either function, whichever is the faster one on this processor."""
+    """By the compiled core for float32, or by either function, whichever is the faster one on this
+    processor."""
+    if request.param != "compiled":
+        monkeypatch.setattr(numpy_activations, "extension", None)
+    elif numpy_activations.extension is None:
+        pytest.skip("the compiled core is not built, or switched off")
     monkeypatch.setattr(numpy_activations, "FEW", 64)
     monkeypatch.setattr(numpy_activations, "BLOCK", 64)
     monkeypatch.setattr(numpy_activations, "EXP2", request.param == "exp2")
@@ -87,7 +92,7 @@ def test_a_far_number_changes_no_other(many_blocks):
 
 
 def test_others_take_the_general_form(many_blocks):
-    few, half = numbers("f4")[0], numbers("f2")
+    few, half = numbers("f8")[0], numbers("f2")
     assert numpy_activations.gelu_tanh_value(few) is NotImplemented
     assert numpy_activations.gelu_tanh_gradient(half, half) is NotImplemented
     x = ag.Variable(half, requires_grad=True)
@@ -102,3 +107,18 @@ def test_the_second_derivative(many_blocks):
     near = 1e-5
     difference = by_formula(x.value + near)[1] - by_formula(x.value - near)[1]
     np.testing.assert_allclose(second.value, difference / (2 * near), atol=1e-8)
+
+
+def test_the_compiled_form_is_exact_to_float32():
+    if numpy_activations.extension is None:
+        pytest.skip("the compiled core is not built, or switched off")
+    x = np.linspace(-12, 12, 100_001, dtype="f4").reshape(1, -1)
+    value, slope = by_formula(x)
+    y = numpy_activations.gelu_tanh_value(x)
+    grad = numpy_activations.gelu_tanh_gradient(np.ones_like(x), x)
+    assert np.abs(y - value).max() < 6e-7  # half a unit in the last place of 10
+    assert np.abs(grad - slope).max() < 3e-7
+    with pytest.raises(TypeError, match="arrays of float32"):
+        numpy_activations.extension.gelu((x, y[:, :5]), 0, 100)
+    with pytest.raises(TypeError, match="a tuple of two or three arrays"):
+        numpy_activations.extension.gelu((x,), 0, 100)
