@@ -150,5 +150,6 @@ def _centred(xp: Namespace, x: Any, count: int, eps: float) -> tuple[Any, Any]:
     """`x` less its mean, and one over its standard deviation."""
     axes = tuple(range(-count, 0))
     centred = x - xp.mean(x, axis=axes, keepdims=True)
+    centred = centred - xp.mean(centred, axis=axes, keepdims=True)  # what rounding left
     variance = xp.mean(centred * centred, axis=axes, keepdims=True)
     return centred, 1 / xp.sqrt(variance + eps)
