@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
@@ -13,8 +14,9 @@ from autograd_gpu.primitive import primitive
 
 def _linear_weight(xp: Namespace, g: Any, x: Any) -> Any:
     if g.ndim != 2:
-        g = xp.reshape(g, (-1, g.shape[-1]))
-        x = xp.reshape(x, (-1, x.shape[-1]))
+        rows = prod(g.shape[:-1])
+        g = xp.reshape(g, (rows, g.shape[-1]))
+        x = xp.reshape(x, (rows, x.shape[-1]))
     return xp.matmul(g.T, xp.conj(x))
 
 

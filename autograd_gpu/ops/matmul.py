@@ -40,7 +40,7 @@ def _matmul_a(xp: Namespace, g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     if len(a_shape) == 2 and b.ndim > 2:  # [M, K] @ [..., K, N]
         m, k = a_shape
         columns = xp.matmul(g, b.swapaxes(-1, -2))  # [..., M, K]
-        return xp.sum(columns.reshape((-1, m, k)), axis=0)
+        return xp.sum(columns.reshape((prod(columns.shape[:-2]), m, k)), axis=0)
     return xp.matmul(g, b.T if b.ndim == 2 else b.swapaxes(-1, -2))
 
 

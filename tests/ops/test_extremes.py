@@ -151,6 +151,8 @@ def test_nothing_to_sum():
     for f in (ag.softmax, ag.log_softmax):
         assert f(x).shape == (2, 0)
         assert slopes(f, np.zeros((2, 0)))[0].shape == (2, 0)
+        with pytest.raises(IndexError, match="axis 2"):
+            f(x, axis=2)
     assert ag.logsumexp(x, axis=1).tolist() == [-INF, -INF]
     assert ag.logsumexp(x, axis=1, keepdims=True).shape == (2, 1)
     assert ag.logsumexp(x).item() == -INF
