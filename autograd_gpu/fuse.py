@@ -346,7 +346,8 @@ def fuse(function: Callable[..., Any]) -> Fused:
     the ops do, and the plain function is faster.  What helps a step of these is `compile`.
 
     Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
-    arguments), it runs op by op as if it were not decorated, and `.reason` says why.
+    arguments, writes into its arguments, or has a result of another shape than all of them
+    together), it runs op by op as if it were not decorated, and `.reason` says why.
 
     >>> @fuse
     ... def swish(x, beta=1.0):
