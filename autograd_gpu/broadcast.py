@@ -26,4 +26,6 @@ def sum_to(xp: Namespace, g: Any, shape: tuple[int, ...]) -> Any:
             axes += (lead + i,)
     if not fits:
         raise ValueError(f"a gradient of shape {given} cannot be summed to the shape {shape}")
-    return xp.reshape(xp.sum(g, axis=axes), shape)
+    # One axis is a shorter way than a tuple, and a view would be copied where it becomes a `grad`.
+    total = xp.sum(g, axis=axes[0] if len(axes) == 1 else axes)
+    return total if len(axes) == lead else xp.reshape(total, shape)

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from autograd_gpu.backend import BACKENDS, Backend, current_backend
+from autograd_gpu.backend import BACKENDS, SEVERAL_DEVICES, Backend, current_backend
 from autograd_gpu.callers import require_function
 from autograd_gpu.graph import make_result
 from autograd_gpu.modes import anomaly, levels, recording, watching
@@ -221,21 +221,23 @@ class _Call:
                 raise NotReplayable("an argument is the result of recorded ops; pass x.detach()")
             if x._hooks or x._post_hooks:
                 raise NotReplayable("an argument has hooks")
-            self._array(x, x.value, ("Variable", x._requires_grad))
+            self._array(x, x.value, x._requires_grad)
         elif type(x) in BACKENDS:
-            self._array(x, x, ("array",))
+            self._array(x, x, None)
         else:
             self._key.append(_constant(x))
 
-    def _array(self, x: Any, array: Any, kind: tuple[Any, ...]) -> None:
+    def _array(self, x: Any, array: Any, requires_grad: bool | None) -> None:
+        """Of an array, which is no Variable, `requires_grad` is None."""
         backend = BACKENDS[type(array)]
         if not self.given:
             self.backend = backend
         elif backend is not self.backend:
             raise NotReplayable("its arguments live on two backends")
         place = self._places.setdefault(id(x), len(self.given))
-        self._key += (*kind, place, array.dtype, array.shape, array.strides)
-        self._key.append(str(backend.device(array)))
+        number = backend.device_number(array) if backend in SEVERAL_DEVICES else 0
+        layout = array.dtype, array.shape, array.strides
+        self._key.append((requires_grad, place, layout, backend.name, number))
         self.given.append(x)
 
     def filled(self, given: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:

@@ -30,6 +30,8 @@ def tinygrad_on_cpu() -> ModuleType | None:
 
     The clang may be the one in Zig's compiler, which the package ziglang brings.
     """
+    if importlib.util.find_spec("tinygrad") is None:
+        return None
     if shutil.which(os.environ.get("CC", "clang")) is None:
         zig = importlib.util.find_spec("ziglang")
         if zig is None or zig.origin is None:

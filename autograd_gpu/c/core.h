@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 4
+#define INTERFACE 5
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -65,6 +65,8 @@ PyObject *run_ready(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *adam_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
+PyObject *norm_rows(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *norm_rows_back(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *sgd_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */

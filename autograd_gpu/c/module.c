@@ -134,6 +134,8 @@ static PyMethodDef functions[] = {
     {"gather", FUNCTION(gather), METH_FASTCALL, NULL},
     {"matmul", FUNCTION(numpy_matmul), METH_FASTCALL | METH_KEYWORDS, NULL},
     {"maximum", FUNCTION(numpy_maximum), METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"norm_rows", FUNCTION(norm_rows), METH_FASTCALL, NULL},
+    {"norm_rows_back", FUNCTION(norm_rows_back), METH_FASTCALL, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
     {"sgd_steps", FUNCTION(sgd_steps), METH_FASTCALL, NULL},
     {"sum", FUNCTION(numpy_sum), METH_FASTCALL | METH_KEYWORDS, NULL},

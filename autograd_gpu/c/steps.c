@@ -4,37 +4,14 @@
    itself: bit for bit the results are those.  That needs a compiler that keeps products and sums
    apart (-ffp-contract=off, see setup.py). */
 
-#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
-#define NPY_TARGET_VERSION NPY_2_0_API_VERSION
-
-#include "core.h"
+#include "kernels.h"
 
 #include <float.h>
-#include <math.h>
-#include <numpy/ndarraytypes.h>
-
-#ifdef __clang__
-#pragma STDC FP_CONTRACT OFF
-#endif
-
-#ifdef _MSC_VER
-#define restrict __restrict
-#endif
 
 enum { SGD_NUMBERS = 6, ADAM_NUMBERS = 8, MOST_ARRAYS = 4 };
 
 /* Elements up to which a parameter is done here; larger ones come in blocks, on several threads. */
 #define MOST_ELEMENTS (1 << 17)
-
-/* Elements from which on other threads may run meanwhile. */
-#define LONG_ENOUGH (1 << 12)
-
-/* Twice as many numbers in a register, where the processor has them so wide. */
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
-#define WIDE __attribute__((target_clones("avx2", "default")))
-#else
-#define WIDE
-#endif
 
 #define ADAM(name, real, root)                                                                   \
     WIDE static void name(npy_intp n, real *restrict p, const real *restrict g,                  \

@@ -21,7 +21,9 @@ def _linear_weight(xp: Namespace, g: Any, x: Any) -> Any:
 
 
 def _linear_bias(xp: Namespace, g: Any) -> Any:
-    return g if g.ndim == 1 else xp.sum(g, axis=tuple(range(g.ndim - 1)))
+    if g.ndim == 1:
+        return g
+    return xp.sum(g, axis=0 if g.ndim == 2 else tuple(range(g.ndim - 1)))
 
 
 @primitive(
