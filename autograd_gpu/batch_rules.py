@@ -14,11 +14,12 @@ from autograd_gpu.batched import Batched, aligned, one_by_one, shifted
 
 
 def _shift(axis: Any, ndim: int) -> Any:
-    """Axes of an array of `ndim` axes, as those of the data."""
-    if isinstance(axis, int):
-        return axis % ndim + 1 if ndim else axis + 1
-    axes = range(ndim) if axis is None else axis
-    return tuple([i % ndim + 1 for i in axes])
+    """Axes of an array of `ndim` axes, as those of the data; of a number there are none."""
+    if axis is None or not ndim:
+        return tuple(range(1, ndim + 1))
+    if hasattr(axis, "__iter__"):
+        return tuple([i % ndim + 1 for i in axis])
+    return axis % ndim + 1  # of NumPy's integers too
 
 
 def _reduction(
@@ -65,9 +66,9 @@ def _moveaxis(kind: type[Batched], plain: Any, x: Batched, source: Any, to: Any)
 
 def _new_axes(axis: Any) -> Any:
     """Axes of a result that has one more, as those of its data."""
-    if isinstance(axis, int):
-        return axis if axis < 0 else axis + 1
-    return tuple(map(_new_axes, axis))
+    if hasattr(axis, "__iter__"):
+        return tuple(map(_new_axes, axis))
+    return axis if axis < 0 else axis + 1
 
 
 def _expand_dims(kind: type[Batched], plain: Any, x: Batched, axis: Any) -> Batched:

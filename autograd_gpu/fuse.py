@@ -29,9 +29,9 @@ from autograd_gpu.graph import (
 from autograd_gpu.modes import recording
 from autograd_gpu.operands import filled
 from autograd_gpu.primitive import PRIMITIVES
-from autograd_gpu.program import NotFusable, Program, sharing
+from autograd_gpu.program import NotFusable, Program, equal, sharing
 from autograd_gpu.safety import safe
-from autograd_gpu.symbols import Trace, symbol_type
+from autograd_gpu.symbols import Trace, joint, symbol_type
 from autograd_gpu.variable import Variable
 
 KEPT = 256
@@ -41,12 +41,15 @@ KEPT = 256
 class Fused:
     """What `fuse` makes of a function."""
 
-    def __init__(self, function: Callable[..., Any], name: str | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], name: str | None = None, is_gradient: bool = False
+    ) -> None:
         functools.update_wrapper(self, function)
         self.function = function
         self.name = name or str(getattr(function, "__name__", "fused"))
         self.reason: str | None = None
         """Why the last call ran the function op by op; None if it was one kernel."""
+        self._is_gradient = is_gradient
         self._plans: dict[Any, Any] = {}
         self._gradients: dict[Any, Fused] = {}
 
@@ -129,7 +132,7 @@ class Fused:
             if len(self._plans) >= KEPT:
                 self._plans.clear()
             try:
-                plan = Plan(self.function, backend, kinds, call)
+                plan = Plan(self.function, backend, kinds, call, self._is_gradient)
             except Exception as error:  # whatever stops it, op by op it may work, or say why not
                 plan = str(error) or type(error).__name__
                 if "fuse on" in plan:  # beside a Symbol
@@ -149,7 +152,7 @@ class Fused:
             if len(self._gradients) >= KEPT:
                 self._gradients.clear()
             call = _Call(self.function, args, kwargs)
-            fused = Fused(call.gradients(needs, len(plan.dtypes)), f"{self.name}_gradient")
+            fused = Fused(call.gradients(needs, len(plan.dtypes)), f"{self.name}_gradient", True)
             self._gradients[key] = fused
         return fused
 
@@ -158,30 +161,35 @@ class Plan:
     """The kernel of a function for one signature."""
 
     def __init__(
-        self, function: Callable[..., Any], backend: Backend, kinds: Sequence[Any], call: Any
+        self,
+        function: Callable[..., Any],
+        backend: Backend,
+        kinds: Sequence[Any],
+        call: Any,
+        is_gradient: bool,
     ) -> None:
         compiled = getattr(backend.xp, "elementwise_kernel", None)
         if compiled is None:
             raise NotFusable(f"{backend.name} has no fused kernels")
-        self.shape = _broadcast([shape for _, shape in kinds])
-        trace = Trace(symbol_type(backend.name), self.shape, [dtype for dtype, _ in kinds])
-        variables = [make_result(x) for x in trace.inputs()]
-        token = recording.set(False)
-        try:
-            traced = function if call is None else _Call(function, *call)
-            returned = traced(*variables)
-        finally:
-            recording.reset(token)
-        self.several = isinstance(returned, (tuple, list))
-        self.wrap: Any = type(returned) if self.several else _only
-        outputs = returned if self.several else (returned,)
-        for y in outputs:
-            if not isinstance(y, Variable) or type(y.value) is not trace.kind:
-                raise NotFusable("it returns something else than what it computes of its arguments")
-        self.program = trace.program([y.value for y in outputs])
-        own = _own_kernel(backend, kinds, self.program)
-        if own is not None:
-            raise NotFusable(f"it is {own} alone, for which {backend.name} has a kernel of its own")
+        traced = function if call is None else _Call(function, *call)
+        kind, dtypes = symbol_type(backend.name), [dtype for dtype, _ in kinds]
+        shapes = [shape for _, shape in kinds]
+        self.shape = joint(shapes)
+        own = any(shape != self.shape for shape in shapes) and not is_gradient
+        if own:
+            # The kernel has one shape for all.  With those that the arguments have, the function
+            # must come to the same.
+            program, _, results = _traced(traced, Trace(kind, shapes, dtypes))
+            if any(shape != self.shape for shape in results):
+                raise NotFusable("a result has not the shape of all arguments together")
+        trace = Trace(kind, [self.shape] * len(shapes), dtypes)
+        self.program, self.wrap, _ = _traced(traced, trace)
+        if own and not equal(program, self.program):
+            raise NotFusable("what it computes depends on the shape of an argument")
+        self.several = self.wrap is not _only
+        op = _own_kernel(backend, kinds, self.program)
+        if op is not None:
+            raise NotFusable(f"it is {op} alone, for which {backend.name} has a kernel of its own")
         self.dtypes = [self.program.dtypes[y.index] for y in self.program.outputs]
         self.kernels: dict[Fused, Any] = {}
         self.kernel = compiled(self.program)
@@ -192,17 +200,36 @@ def _own_kernel(backend: Backend, kinds: Sequence[Any], program: Program) -> str
     known = getattr(backend.xp, "OWN_KERNELS", {})
     if len(kinds) != 1 or kinds[0][0] not in known:
         return None
+    (dtype, shape), kind = kinds[0], symbol_type(backend.name)
     name: str
-    for name in known[kinds[0][0]]:
-        trace = Trace(symbol_type(backend.name), kinds[0][1], [kinds[0][0]])
-        token = recording.set(False)
-        try:
-            y = PRIMITIVES[name].op(make_result(trace.inputs()[0]))
-        finally:
-            recording.reset(token)
-        if trace.program([y.value]) == program:
+    for name in known[dtype]:
+        if equal(_traced(PRIMITIVES[name].op, Trace(kind, [shape], [dtype]))[0], program):
             return name
     return None
+
+
+def _traced(
+    function: Callable[..., Any], trace: Trace
+) -> tuple[Program, Any, list[tuple[int, ...]]]:
+    """The program of a function, what makes of a list of results what it returns, and the results'
+    shapes."""
+    inputs = trace.inputs()
+    variables = [make_result(x) for x in inputs]
+    token = recording.set(False)
+    try:
+        returned = function(*variables)
+    finally:
+        recording.reset(token)
+    given = zip(variables, inputs, strict=True)
+    if any(v.value is not x or x.index != i for i, (v, x) in enumerate(given)):
+        raise NotFusable("it writes into its arguments")
+    several = isinstance(returned, (tuple, list))
+    values = [
+        y.value if isinstance(y, Variable) else y for y in (returned if several else (returned,))
+    ]
+    if any(type(y) is not trace.kind for y in values):
+        raise NotFusable("it returns something else than what it computes of its arguments")
+    return trace.program(values), type(returned) if several else _only, [y.shape for y in values]
 
 
 class _Call:
@@ -336,8 +363,9 @@ def fuse(function: Callable[..., Any]) -> Fused:
     the ops do, and the plain function is faster.  What helps a step of these is `compile`.
 
     Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
-    arguments), or is one op that has a kernel of its own (`gelu` in its tanh form on a CPU), it
-    runs op by op as if it were not decorated, and `.reason` says why.
+    arguments, writes into its arguments, or has a result of another shape than all of them
+    together), or is one op that has a kernel of its own (`gelu` in its tanh form on a CPU), it runs
+    op by op as if it were not decorated, and `.reason` says why.
 
     >>> @fuse
     ... def swish(x, beta=1.0):
@@ -383,17 +411,6 @@ def _signature(
     if backend.array_type not in BACKENDS or backend.name.startswith("fuse on"):
         raise NotFusable("it is part of another fused function")
     return backend, arrays, (backend, *key)
-
-
-def _broadcast(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    out = [1] * max(map(len, shapes))
-    for shape in shapes:
-        for i, n in enumerate(shape, len(out) - len(shape)):
-            if n != out[i] and n != 1:
-                if out[i] != 1:
-                    raise NotFusable("its arguments do not broadcast to one shape")
-                out[i] = n
-    return tuple(out)
 
 
 def _only(results: Sequence[Variable]) -> Variable:

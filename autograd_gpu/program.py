@@ -176,6 +176,16 @@ def _numbered(program: Program, inputs: Sequence[Any], ids: dict[Any, int]) -> l
     return numbers
 
 
+def equal(a: Program, b: Program) -> bool:
+    """Whether two programs of the same inputs compute the same results, and in the same way."""
+    ids: dict[Any, int] = {}
+    known = [_numbered(p, range(len(p.inputs)), ids) for p in (a, b)]
+    first, second = (
+        [found[y.index] for y in p.outputs] for p, found in zip((a, b), known, strict=True)
+    )
+    return first == second
+
+
 def constant_key(x: Any) -> Any:
     """Equal for equal constants only: 1, 1.0 and -0.0 differ."""
     return (type(x), str(getattr(x, "dtype", "")), repr(x))

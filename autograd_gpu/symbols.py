@@ -39,8 +39,10 @@ _REPLACED = {"arccos": "acos", "arcsin": "asin", "arctan": "atan", "arctan2": "a
 class Trace:
     """The steps of one program, each written once however often it is computed."""
 
-    def __init__(self, kind: type[Symbol], shape: tuple[int, ...], dtypes: Sequence[Any]) -> None:
-        self.kind, self.shape, self.dtypes = kind, shape, tuple(dtypes)
+    def __init__(
+        self, kind: type[Symbol], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[Any]
+    ) -> None:
+        self.kind, self.shapes, self.dtypes = kind, list(shapes), tuple(dtypes)
         self.xp = load_backend("numpy").xp
         self.steps: list[Step] = []
         # one element of each value, from which the dtypes of results follow
@@ -87,6 +89,7 @@ class Trace:
                 raise NotFusable(f"{name} changes the shape")
             index = self.known[key] = len(self.examples)
             self.examples.append(example.reshape(1))
+            self.shapes.append(joint([self.shapes[x.index] for x in made if isinstance(x, Ref)]))
             self.steps.append(Step(name, made, kwargs, example.dtype))
         return index
 
@@ -121,6 +124,18 @@ class Trace:
             place[i] = n + len(steps)
             steps.append(Step(step.name, args, step.kwargs, step.dtype))
         return Program(self.dtypes, tuple(steps), tuple([Ref(place[y.index]) for y in outputs]))
+
+
+def joint(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The one shape to which these broadcast; NotFusable if there is none."""
+    out = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i, n in enumerate(shape, len(out) - len(shape)):
+            if n != out[i] and n != 1:
+                if out[i] != 1:
+                    raise NotFusable("its arguments do not broadcast to one shape")
+                out[i] = n
+    return tuple(out)
 
 
 def _ufunc_type(xp: Any) -> type:
@@ -178,19 +193,19 @@ class Symbol:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the array; one for all that is in a trace."""
-        return self.trace.shape
+        """Of the array."""
+        return self.trace.shapes[self.index]
 
     @property
     def ndim(self) -> int:
         """The number of axes."""
-        return len(self.trace.shape)
+        return len(self.shape)
 
     @property
     def size(self) -> int:
         """The number of elements."""
         size = 1
-        for n in self.trace.shape:
+        for n in self.shape:
             size *= n
         return size
 

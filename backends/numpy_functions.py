@@ -107,7 +107,7 @@ def over_rows(x: Any, count: int, keepdims: bool) -> Any:
     total = row_sum(x.reshape(-1, math.prod(shape)))
     if not keepdims and len(shape) == 1:
         return total
-    y = np.empty_like(x, shape=(1,) * count + shape if keepdims else shape)
+    y = np.empty((1,) * count + shape if keepdims else shape, total.dtype)
     y.reshape(-1)[...] = total  # which as a view would be copied where it becomes a gradient
     return y
 

@@ -154,8 +154,7 @@ def _of_short(
         if grad is None:
             return
         out = grad[s].reshape(part.shape)
-        cubed = inverse * inverse * inverse
-        d *= (np.vecdot(t, share) * cubed)[..., None]
+        d *= (np.vecdot(t, share) * inverse * (inverse * inverse))[..., None]
         d += (np.vecdot(part, share) * inverse)[..., None]
         np.multiply(part, inverse[..., None], out)
         if scale is not None:

@@ -63,9 +63,13 @@ def layer_norm(
             np.negative(mean, offset)
         else:  # digits would cancel
             part = np.subtract(part, mean[:, None], scratch("centred", part.shape, compute))
-            offset[...] = 0
+            rest = np.vecdot(part, averager)  # what rounding left out of the mean
             np.vecdot(part, part, inverse)
             np.multiply(inverse, share, inverse)
+            np.subtract(inverse, rest * rest, inverse)
+            np.maximum(inverse, 0, out=inverse)
+            np.add(mean, rest, mean)
+            np.negative(rest, offset)
         np.add(inverse, least, inverse)
         np.sqrt(inverse, inverse)
         np.divide(one, inverse, inverse)
@@ -125,8 +129,7 @@ def layer_norm_gradients(
         combine = Combination([factor, None], ones[:1], rows, width, compute)
     means, inverses = kept
     # of all rows at once: a call takes as long as its work on the rows of a block
-    cubes = inverses * inverses
-    cubes *= inverses
+    squares = inverses * inverses  # times the deviations before the third one: it would underflow
     is_near = np.abs(means * inverses) <= 1
     all_near = bool(np.logical_and.reduce(is_near))
 
@@ -161,7 +164,8 @@ def layer_norm_gradients(
         columns = np.empty((3, len(gs)), compute)
         columns[0] = inverse
         np.subtract(mean * average, along, along)
-        np.multiply(along, cubes[s], columns[1])
+        np.multiply(along, inverse, along)
+        np.multiply(along, squares[s], columns[1])
         np.multiply(mean, columns[1], along)
         np.multiply(inverse, average, average)
         np.add(along, average, along)

@@ -257,7 +257,7 @@ def test_within_another_fused_function():
 def test_common_subexpressions_are_computed_once():
     from autograd_gpu.symbols import Trace, symbol_type
 
-    trace = Trace(symbol_type("numpy"), (3,), [np.dtype("f4")])
+    trace = Trace(symbol_type("numpy"), [(3,)], [np.dtype("f4")])
     (x,) = trace.inputs()
     xp = load_backend("numpy").xp
     y = (x * x) * 2.0 + (x * x) * 2.0
@@ -272,7 +272,7 @@ def test_writing_into_an_array_leaves_others_alone():
     from autograd_gpu.symbols import Trace, symbol_type
 
     kernels = load_backend("numpy").xp.elementwise_kernel
-    trace = Trace(symbol_type("numpy"), (3,), [np.dtype("f8")])
+    trace = Trace(symbol_type("numpy"), [(3,)], [np.dtype("f8")])
     (x,) = trace.inputs()
     y = x + 1
     alias, copy = y, y.copy()
@@ -328,3 +328,48 @@ def test_numbers_that_a_derivative_kept_belong_to_no_backend(xp):
     first = ag.gradients((y * y).sum(), x, create_graph=True)
     second = ag.gradients(first.sum(), x)
     np.testing.assert_allclose(second.numpy(), np.full((2, 3), 1 / 18))
+
+
+@pytest.mark.parametrize(
+    ("function", "reason"),
+    [
+        (lambda x, y: y + 2, "not the shape of all arguments"),
+        (lambda x, y: (x * y, ag.exp(x)), "not the shape of all arguments"),
+        (lambda x, y: x * y / x.shape[1], "depends on the shape of an argument"),
+        (lambda x, y: x * y / y.size, "depends on the shape of an argument"),
+        (lambda x, y: x * y if x.ndim == 2 else x + y, None),
+        (lambda x, y: ag.exp(x) * y + x, None),
+    ],
+)
+def test_arguments_have_their_own_shapes(function, reason):
+    """Also where a kernel has one for all of them."""
+    fused = ag.fuse(function)
+    x, y = ag.Variable(numbers((3, 1)), requires_grad=True), ag.Variable(numbers(4))
+    pairs = [v if isinstance(v, tuple) else (v,) for v in (fused(x, y), function(x, y))]
+    for got, want in zip(*pairs, strict=True):
+        assert got.shape == want.shape
+        close(got, want, "float64")
+    assert fused.reason is None if reason is None else reason in fused.reason
+
+
+def test_a_second_derivative_of_arguments_that_broadcast_is_fused():
+    fused = ag.fuse(lambda x, y: ag.exp(x * y) + x)
+    x, y = (ag.Variable(numbers(s), requires_grad=True) for s in ((3, 1), 4))
+    (g,) = ag.gradients(fused(x, y).sum(), [x], create_graph=True)
+    node = g.grad_fn
+    while not node.name.endswith("_gradient"):
+        (node,) = [edge for edge in node.edges if edge is not None]
+    (found,) = ag.gradients(g.sum(), [x])
+    product = ag.Variable(np.exp(x.value * y.value) * y.value**2).sum(1, keepdims=True)
+    close(found, product, "float64")
+
+
+def test_a_function_that_changes_its_argument():
+    def doubled(x):
+        x *= 2
+        return x + 1
+
+    fused, x = ag.fuse(doubled), ag.Variable([1.0, 2.0])
+    assert fused(x).tolist() == [3, 5]
+    assert x.tolist() == [2, 4]
+    assert "writes into its arguments" in fused.reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from autograd_gpu.ops.arguments import axis_of, beside, variable
+from autograd_gpu.ops.arguments import axes_of, axis_of, beside, variable
 from autograd_gpu.ops.joining import stack
 from autograd_gpu.ops.shape import expand_dims, moveaxis, reshape
 from autograd_gpu.variable import Variable
@@ -45,7 +45,7 @@ def apply_over_axes(func: Callable[..., Any], a: Any, axes: int | Sequence[int])
     """
     y = variable(a)
     ndim = y.ndim
-    for axis in (axes,) if isinstance(axes, int) else axes:
+    for axis in axes_of(axes):
         axis = axis_of("apply_over_axes", axis, ndim)
         found = variable(func(y, axis))
         if found.ndim == ndim - 1:

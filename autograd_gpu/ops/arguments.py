@@ -57,6 +57,11 @@ def axis_of(op: str, axis: int, ndim: int) -> int:
     return axis % ndim
 
 
+def axes_of(axes: Any) -> tuple[int, ...]:
+    """One axis, of Python's or NumPy's integers, or several ones, as a tuple."""
+    return tuple(axes) if hasattr(axes, "__iter__") else (axes,)
+
+
 def along(axis: int, part: Any) -> tuple[Any, ...]:
     """The index `part` on `axis`, all of the axes before it."""
     return (*(slice(None),) * axis, part)

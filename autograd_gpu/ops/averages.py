@@ -31,7 +31,7 @@ def average(
         return mean(x, axis, None, keepdims)
     weights = beside(x, weights)
     if weights.shape != x.shape:
-        if not isinstance(axis, int) or weights.shape != (x.shape[axis],):
+        if axis is None or isinstance(axis, tuple) or weights.shape != (x.shape[axis],):
             raise ValueError(
                 f"average: weights of shape {weights.shape} for the shape {x.shape}, axis {axis}"
             )

@@ -16,6 +16,8 @@ from autograd_gpu.variable import Variable
 
 
 def _axis(x: Array, axis: int | None) -> int:
+    if not x.ndim:
+        raise ValueError("an array with at least one axis is needed")
     if axis is None:
         if x.ndim != 1:
             raise ValueError("axis is needed for an array that is not 1-d")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
@@ -13,8 +14,9 @@ from autograd_gpu.primitive import primitive
 
 def _linear_weight(xp: Namespace, g: Any, x: Any) -> Any:
     if g.ndim != 2:
-        g = xp.reshape(g, (-1, g.shape[-1]))
-        x = xp.reshape(x, (-1, x.shape[-1]))
+        rows = prod(g.shape[:-1])
+        g = xp.reshape(g, (rows, g.shape[-1]))
+        x = xp.reshape(x, (rows, x.shape[-1]))
     return xp.matmul(g.T, xp.conj(x))
 
 
@@ -152,5 +154,6 @@ def _centred(xp: Namespace, x: Any, count: int, eps: float) -> tuple[Any, Any]:
     """`x` less its mean, and one over its standard deviation."""
     axes = tuple(range(-count, 0))
     centred = x - xp.mean(x, axis=axes, keepdims=True)
+    centred = centred - xp.mean(centred, axis=axes, keepdims=True)  # what rounding left
     variance = xp.mean(centred * centred, axis=axes, keepdims=True)
     return centred, 1 / xp.sqrt(variance + eps)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import prod
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.callers import named
-from autograd_gpu.ops.arguments import variables
+from autograd_gpu.ops.arguments import axes_of, variables
 from autograd_gpu.ops.elementwise import multiply
 from autograd_gpu.ops.kernels import kernel
 from autograd_gpu.ops.shape import moveaxis, permute_dims, reshape
@@ -40,7 +40,7 @@ def _matmul_a(xp: Namespace, g: Any, a_shape: tuple[int, ...], b: Any) -> Any:
     if len(a_shape) == 2 and b.ndim > 2:  # [M, K] @ [..., K, N]
         m, k = a_shape
         columns = xp.matmul(g, b.swapaxes(-1, -2))  # [..., M, K]
-        return xp.sum(columns.reshape((-1, m, k)), axis=0)
+        return xp.sum(columns.reshape((prod(columns.shape[:-2]), m, k)), axis=0)
     return xp.matmul(g, b.T if b.ndim == 2 else b.swapaxes(-1, -2))
 
 
@@ -110,13 +110,13 @@ def tensordot(x1: Any, x2: Any, /, axes: int | Sequence[Any] = 2) -> Variable:
     Variable(array([[11.]], dtype=float32))
     """
     x1, x2 = variables(x1, x2)
-    if isinstance(axes, int):
+    if not isinstance(axes, Iterable):
         if axes < 0 or axes > min(x1.ndim, x2.ndim):
             raise ValueError(f"tensordot: axes={axes} for {_kind(x1)} and {_kind(x2)}")
         first: Sequence[int] = range(x1.ndim - axes, x1.ndim)
         second: Sequence[int] = range(axes)
     else:
-        first, second = [(a,) if isinstance(a, int) else a for a in axes]
+        first, second = [axes_of(a) for a in axes]
     for sums, x in ((first, x1), (second, x2)):
         for axis in sums:
             if not -x.ndim <= axis < x.ndim:

@@ -15,11 +15,21 @@ from autograd_gpu.primitive import primitive
 @kernel
 def channel_statistics(xp: Namespace, x: Any) -> tuple[Any, Any]:
     """Mean and variance [C] of the channels of `x` [N, C, ...], over all other axes."""
-    axes = (0, *range(2, x.ndim))
+    mean, variance = _moments(xp, x, (0, *range(2, x.ndim)))
+    return xp.reshape(mean, (-1,)), xp.reshape(variance, (-1,))
+
+
+def _moments(xp: Namespace, x: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """Mean and variance over `axes`, which remain with size 1.
+
+    What rounding left out of the mean is the mean of what it left of `x`: without it a large
+    constant would have a variance.
+    """
     mean = xp.mean(x, axis=axes, keepdims=True)
     centred = x - mean
-    variance = xp.mean(centred * centred, axis=axes)
-    return xp.reshape(mean, (-1,)), variance
+    rest = xp.mean(centred, axis=axes, keepdims=True)
+    centred = centred - rest
+    return mean + rest, xp.mean(centred * centred, axis=axes, keepdims=True)
 
 
 @kernel
@@ -102,7 +112,7 @@ def groups_normalised(
     """The value of `group_norm`, and what its gradients get as `kept`: the groups' means and
     variances, [N, groups, 1, 1]."""
     blocks = _blocks(xp, x, groups)
-    mean, variance = _block_statistics(xp, blocks)
+    mean, variance = _moments(xp, blocks, (2, 3))
     y = (blocks - mean) * (1 / xp.sqrt(variance + eps))
     if weight is not None:
         y = y * xp.reshape(weight, (groups, -1, 1))
@@ -126,7 +136,7 @@ def group_norm_gradients(
     """The gradients of `group_norm` for its operands, where they are needed."""
     shape = x.shape
     x, g = _blocks(xp, x, groups), _blocks(xp, g, groups)
-    mean, variance = _block_statistics(xp, x) if kept is None else kept
+    mean, variance = _moments(xp, x, (2, 3)) if kept is None else kept
     inverse = 1 / xp.sqrt(variance + eps)
     normal = (x - mean) * inverse
     grad_x = grad_weight = grad_bias = None
@@ -146,12 +156,6 @@ def _blocks(xp: Namespace, x: Any, groups: int) -> Any:
     """`x` [N, C, ...] as [N, groups, C / groups, ...]."""
     n, channels, *rest = x.shape
     return xp.reshape(x, (n, groups, channels // groups, prod(rest)))
-
-
-def _block_statistics(xp: Namespace, x: Any) -> tuple[Any, Any]:
-    mean = xp.mean(x, axis=(2, 3), keepdims=True)
-    centred = x - mean
-    return mean, xp.mean(centred * centred, axis=(2, 3), keepdims=True)
 
 
 def _group_norm(

@@ -15,8 +15,8 @@ Axis: TypeAlias = "int | tuple[int, ...] | None"
 
 
 def kept(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
-    """`shape` with 1 for the axes that are reduced."""
-    if axis is None:
+    """`shape` with 1 for the axes that are reduced; as NumPy has it, a number has the axis 0."""
+    if axis is None or not shape:
         return (1,) * len(shape)
     sizes = list(shape)
     for i in axis if isinstance(axis, tuple) else (axis,):
@@ -26,7 +26,7 @@ def kept(shape: tuple[int, ...], axis: Axis) -> tuple[int, ...]:
 
 def count(shape: tuple[int, ...], axis: Axis) -> int:
     """How many elements are reduced to one."""
-    if axis is None:
+    if axis is None or not shape:
         return math.prod(shape)
     if isinstance(axis, tuple):
         return math.prod([shape[i] for i in axis])
@@ -89,7 +89,7 @@ def _before(xp: Namespace, x: Any) -> Any:
 def _prod(xp: Namespace, g: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
     """The product of all others, which divides by nothing, so that zeros are no exception."""
     n = x.ndim
-    if axis is None:
+    if axis is None or not n:
         axes = tuple(range(n))
     else:
         axes = tuple([i % n for i in (axis if isinstance(axis, tuple) else (axis,))])

@@ -7,7 +7,7 @@ from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
 from autograd_gpu.callers import named
-from autograd_gpu.ops.arguments import variables
+from autograd_gpu.ops.arguments import axes_of, variables
 from autograd_gpu.ops.taking import take
 from autograd_gpu.primitive import primitive
 from autograd_gpu.variable import Variable
@@ -92,8 +92,8 @@ def moveaxis(
     return xp.moveaxis(x, source, destination)
 
 
-def _as_tuple(axis: int | Sequence[int] | None) -> int | tuple[int, ...] | None:
-    return axis if axis is None or isinstance(axis, int) else tuple(axis)
+def _as_tuple(axis: int | Sequence[int] | None) -> tuple[int, ...] | None:
+    return None if axis is None else axes_of(axis)
 
 
 @primitive(x=lambda g, x_shape: g.reshape(x_shape), tangent=_reshaped)

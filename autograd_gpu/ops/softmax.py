@@ -21,7 +21,8 @@ def _shifted(xp: Namespace, x: Array, axis: Axis) -> Array:
     """A new array: x minus its largest element."""
     if not x.ndim:
         raise ValueError("an array with at least one axis is needed")
-    return x - x.max(axis, None, True) if x.size else +x
+    # of nothing there is no largest element, but an axis that it has to have
+    return x - (x.max(axis, None, True) if x.size else xp.sum(x, axis=axis, keepdims=True))
 
 
 def _softmax(xp: Namespace, g: Any, y: Any, axis: Axis) -> Any:

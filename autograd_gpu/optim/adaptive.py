@@ -53,8 +53,7 @@ class RMSprop(Optimizer):
         super().check(group)
         if not 0 <= group["alpha"] < 1:
             raise ValueError(f"RMSprop: alpha={group['alpha']} must be in [0, 1)")
-        if not group["momentum"] >= 0:
-            raise ValueError(f"RMSprop: momentum={group['momentum']} is negative")
+        self.refuse_negative(group, "momentum")
 
     def update_all(self, targets: Sequence[Target], group: Group) -> None:
         buffer = "buffer" if group["momentum"] else ""
@@ -104,9 +103,7 @@ class Adagrad(Optimizer):
 
     def check(self, group: Group) -> None:
         super().check(group)
-        for option in ("lr_decay", "initial_accumulator_value"):
-            if not group[option] >= 0:
-                raise ValueError(f"Adagrad: {option}={group[option]} is negative")
+        self.refuse_negative(group, "lr_decay", "initial_accumulator_value")
 
     def plan(self, group: Group) -> Plan:
         names = ("lr", "lr_decay", "eps", "weight_decay")

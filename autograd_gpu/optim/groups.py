@@ -76,13 +76,24 @@ class Groups:
         self.param_groups.append(full)
 
     def check(self, group: Group) -> None:
-        """Raise ValueError for options that make no sense."""
+        """Raise ValueError for options that make no sense, TypeError for what is no number."""
         name = type(self).__name__
-        for option in ("lr", "weight_decay", "eps"):
-            if option in group and not group[option] >= 0:
-                raise ValueError(f"{name}: {option}={group[option]} is negative")
+        self.refuse_negative(group, *[x for x in ("lr", "weight_decay", "eps") if x in group])
         if not all(0 <= beta < 1 for beta in group.get("betas", ())):
             raise ValueError(f"{name}: betas={group['betas']} must be in [0, 1)")
+
+    def refuse_negative(self, group: Group, *options: str) -> None:
+        """Raise ValueError for options that are negative or NaN, TypeError for no numbers."""
+        name = type(self).__name__
+        for option in options:
+            value = group[option]
+            try:
+                fits = value >= 0
+            except TypeError:
+                raise TypeError(f"{name}: {option} is a number, not {described(value)}") from None
+            if not fits:
+                what = "NaN" if value != value else "negative"
+                raise ValueError(f"{name}: {option}={value} is {what}")
 
     def parameters(self) -> Iterator[Variable]:
         """The parameters of all groups."""

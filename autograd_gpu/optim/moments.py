@@ -103,8 +103,7 @@ class NAdam(_Moments):
 
     def check(self, group: Group) -> None:
         super().check(group)
-        if not group["momentum_decay"] >= 0:
-            raise ValueError(f"NAdam: momentum_decay={group['momentum_decay']} is negative")
+        self.refuse_negative(group, "momentum_decay")
 
 
 class RAdam(_Moments):

@@ -51,8 +51,7 @@ class SGD(Optimizer):
 
     def check(self, group: Group) -> None:
         super().check(group)
-        if not group["momentum"] >= 0:
-            raise ValueError(f"SGD: momentum={group['momentum']} is negative")
+        self.refuse_negative(group, "momentum")
         if group["nesterov"] and (not group["momentum"] or group["dampening"]):
             raise ValueError("SGD: nesterov needs a momentum and no dampening")
 

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+import autograd_gpu as ag
+
 X = np.random.default_rng(0).integers(-5, 6, (3, 4)).astype("f4")
 MASK = np.random.default_rng(1).random((3, 4)) < 0.5
 CASES = {
@@ -70,3 +72,14 @@ def test_nothing_waits(cupy_backend, counting):
         cupy_backend.xp.sum(x, where=mask, initial=1)
         cupy_backend.xp.mean(x, where=mask, axis=0)
     assert (c.waits, c.to_host, c.to_device) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(3, 4), (40, 50), (8, 9, 40)])
+def test_sums_of_swapped_bytes_are_in_this_machines_order(shape, keepdims):
+    x = np.arange(np.prod(shape), dtype="f8").reshape(shape)
+    swapped = x.astype(x.dtype.newbyteorder())
+    for axis in (None, 0, -1, (0, 1)):
+        got = ag.sum(swapped, axis=axis, keepdims=keepdims).value
+        np.testing.assert_array_equal(got, x.sum(axis=axis, keepdims=keepdims))
+        assert got.dtype.isnative

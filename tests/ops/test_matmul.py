@@ -149,3 +149,29 @@ def test_other_products(name, dtype):
     a, b = draw(a, dtype), draw(b, dtype, 1)
     np.testing.assert_allclose(ours(Variable(a), Variable(b)).value, numpys(a, b))
     assert grad_check(ours, [a, b], order=2)
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((0, 3), (2, 3, 1)),
+        ((3, 0), (2, 0, 4)),
+        ((2, 3), (0, 3, 4)),
+        ((2, 0, 3), (3, 0)),
+        ((0,), (2, 0, 3)),
+    ],
+)
+def test_nothing_to_multiply(a, b):
+    a, b = (ag.Variable(np.ones(s), requires_grad=True) for s in (a, b))
+    y = a @ b
+    np.testing.assert_array_equal(y.value, a.value @ b.value)
+    for create_graph in (False, True):
+        grads = ag.gradients(ag.sum(y), [a, b], create_graph=create_graph, retain_graph=True)
+        assert [g.shape for g in grads] == [a.shape, b.shape]
+        assert not any(g.value.any() for g in grads)
+
+
+def test_a_linear_layer_without_inputs():
+    x, w = (ag.Variable(np.ones(s), requires_grad=True) for s in ((2, 3, 0), (4, 0)))
+    ag.sum(ag.nn.functional.linear(x, w)).backward()
+    assert (x.grad.shape, w.grad.shape) == (x.shape, w.shape)

@@ -168,6 +168,13 @@ def test_what_is_refused():
             optim.SGD(wrong)
     with pytest.raises(ValueError, match="lr"):
         optim.SGD([a], lr=-1)
+    with pytest.raises(ValueError, match="Adam: eps=nan is NaN"):
+        optim.Adam([a], eps=float("nan"))
+    for momentum in ("0.9", None, 1j):
+        with pytest.raises(TypeError, match="SGD: momentum is a number, not"):
+            optim.SGD([a], momentum=momentum)
+    with pytest.raises(TypeError, match="SGD: lr is a number, not str"):
+        optim.SGD([a], lr="0.1")
     with pytest.raises(ValueError, match="nesterov"):
         optim.SGD([a], nesterov=True)
     with pytest.raises(ValueError, match="betas"):

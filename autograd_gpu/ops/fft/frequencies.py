@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from autograd_gpu.ops.arguments import axis_of
+from autograd_gpu.ops.arguments import axes_of, axis_of
 from autograd_gpu.ops.creation import asarray
 from autograd_gpu.ops.linalg.common import variable
 from autograd_gpu.ops.shape import roll
@@ -59,5 +59,4 @@ def ifftshift(x: Any, axes: Axes = None) -> Variable:
 def _axes(op: str, x: Variable, axes: Axes) -> tuple[int, ...]:
     if axes is None:
         return tuple(range(x.ndim))
-    given = (axes,) if isinstance(axes, int) else tuple(axes)
-    return tuple([axis_of(op, axis, x.ndim) for axis in given])
+    return tuple([axis_of(op, axis, x.ndim) for axis in axes_of(axes)])

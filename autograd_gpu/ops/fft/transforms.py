@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from autograd_gpu.backend import Array, Namespace
+from autograd_gpu.ops.arguments import axes_of
 from autograd_gpu.ops.complexes import conj
 from autograd_gpu.ops.elementwise import add
 from autograd_gpu.ops.linalg.common import arrays_of, raw, variable
@@ -127,9 +128,7 @@ def _transform(
         raise TypeError(f"{op}: x must be real, got {x.dtype}{list(x.shape)}")
     if axes is None:
         axes = range(x.ndim) if s is None else range(-len(s), 0)
-    elif isinstance(axes, int):
-        axes = (axes,)
-    axes = tuple(axes)
+    axes = axes_of(axes)
     if any(not -x.ndim <= axis < x.ndim for axis in axes):
         raise IndexError(f"{op}: axes {axes} of {x.dtype}{list(x.shape)} are out of range")
     if s is not None and len(s) != len(axes):
