@@ -66,7 +66,7 @@ def rms_norm_gradients(
     """The gradients of `rms_normalised` for `x` and `weight`, where they are needed."""
     if not is_compiled(x, g):
         return numpy_rms_norm.rms_norm_gradients(g, x, weight, inverse, needs, count=count)
-    inverse = np.ascontiguousarray(inverse)
+    inverse = _plain(inverse)
     return _gradients(g, x, weight, None, inverse, (*needs, False), count)[:2]
 
 
@@ -92,7 +92,7 @@ def _value(
     count: int,
     eps: float,
 ) -> Array:
-    x = np.ascontiguousarray(x)
+    x = _plain(x)
     width = prod(x.shape[x.ndim - count :])
     weight, bias = _like(x, weight), _like(x, bias)
     y = np.empty_like(x)
@@ -113,7 +113,7 @@ def _gradients(
     needs: Sequence[bool],
     count: int,
 ) -> tuple[Array | None, Array | None, Array | None]:
-    x, g = np.ascontiguousarray(x), np.ascontiguousarray(g)
+    x, g = _plain(x), _plain(g)
     normal = x.shape[x.ndim - count :]
     n, width = inverses.size, prod(normal)
     rows = block_rows(n, width)
@@ -134,5 +134,11 @@ def _gradients(
 
 
 def _like(x: Array, row: Array | None) -> Array | None:
-    """A row in the dtype of `x`, its elements one behind the other."""
-    return None if row is None else np.ascontiguousarray(row, x.dtype)
+    """A row in the dtype of `x`, as C reads it."""
+    return None if row is None else _plain(row, x.dtype)
+
+
+def _plain(x: Array, dtype: Any = None) -> Array:
+    """`x` with its elements one behind the other, at addresses that their type may have."""
+    x = np.ascontiguousarray(x, dtype)
+    return x if x.flags.aligned else x.copy()

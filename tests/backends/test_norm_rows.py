@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
+import autograd_gpu as ag
 from autograd_gpu.backends import numpy_layer_norm, numpy_norm_rows, numpy_rms_norm, numpy_rows
 from autograd_gpu.extension import extension
 from autograd_gpu.threads import get_num_threads, set_num_threads
@@ -188,3 +189,25 @@ def test_numpys_passes_find_the_same():
             results.append((y, *gradients(g, x, weight, kept, needs, count=1, **options)))
         for first, second in zip(*results, strict=True):
             np.testing.assert_allclose(first, second, rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("norm", ["layer_norm", "rms_norm"])
+def test_arrays_at_any_address(norm):
+    """As in a file that is read or mapped from some byte on."""
+
+    def odd(x):
+        y = np.zeros(x.nbytes + 1, np.uint8)[1:].view(x.dtype).reshape(x.shape)
+        y[...] = x
+        assert not y.flags.aligned
+        return y
+
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=shape).astype("f4") for shape in ((5, 33), 33, (5, 33))]
+    results = []
+    for place in (np.copy, odd):
+        x, weight, g = (place(v) for v in arrays)
+        x, weight = (ag.Variable(v, requires_grad=True) for v in (x, weight))
+        y = getattr(ag.nn.functional, norm)(x, (33,), weight)
+        results.append([y.value, *[v.value for v in ag.gradients(y, [x, weight], ag.Variable(g))]])
+    for got, want in zip(*results, strict=True):
+        np.testing.assert_array_equal(got, want)
