@@ -1,0 +1,169 @@
+"""What `fuse` makes of a function for one signature: a program, and the kernel of that."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from autograd_gpu import engine
+from autograd_gpu.backend import BACKENDS, Backend
+from autograd_gpu.graph import alias, gradient_edge, make_result
+from autograd_gpu.modes import recording
+from autograd_gpu.primitive import PRIMITIVES
+from autograd_gpu.program import NotFusable, Program, equal
+from autograd_gpu.symbols import Trace, joint, symbol_type
+from autograd_gpu.variable import Variable
+
+
+class Plan:
+    """The kernel of a function for one signature."""
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        backend: Backend,
+        kinds: Sequence[Any],
+        call: Any,
+        is_gradient: bool,
+    ) -> None:
+        compiled = getattr(backend.xp, "elementwise_kernel", None)
+        if compiled is None:
+            raise NotFusable(f"{backend.name} has no fused kernels")
+        traced = function if call is None else Call(function, *call)
+        kind, dtypes = symbol_type(backend.name), [dtype for dtype, _ in kinds]
+        shapes = [shape for _, shape in kinds]
+        self.shape = joint(shapes)
+        own = any(shape != self.shape for shape in shapes) and not is_gradient
+        if own:
+            # The kernel has one shape for all.  With those that the arguments have, the function
+            # must come to the same.
+            program, _, results = _traced(traced, Trace(kind, shapes, dtypes))
+            if any(shape != self.shape for shape in results):
+                raise NotFusable("a result has not the shape of all arguments together")
+        trace = Trace(kind, [self.shape] * len(shapes), dtypes)
+        self.program, self.wrap, _ = _traced(traced, trace)
+        if own and not equal(program, self.program):
+            raise NotFusable("what it computes depends on the shape of an argument")
+        self.several = self.wrap is not _only
+        op = _own_kernel(backend, kinds, self.program)
+        if op is not None:
+            raise NotFusable(f"it is {op} alone, for which {backend.name} has a kernel of its own")
+        self.dtypes = [self.program.dtypes[y.index] for y in self.program.outputs]
+        self.kernels: dict[Any, Any] = {}
+        self.kernel = compiled(self.program)
+
+
+def _own_kernel(backend: Backend, kinds: Sequence[Any], program: Program) -> str | None:
+    """The op that a program of one array is, if `backend` has a kernel of its own for it."""
+    known = getattr(backend.xp, "OWN_KERNELS", {})
+    if len(kinds) != 1 or kinds[0][0] not in known:
+        return None
+    (dtype, shape), kind = kinds[0], symbol_type(backend.name)
+    name: str
+    for name in known[dtype]:
+        if equal(_traced(PRIMITIVES[name].op, Trace(kind, [shape], [dtype]))[0], program):
+            return name
+    return None
+
+
+def _traced(
+    function: Callable[..., Any], trace: Trace
+) -> tuple[Program, Any, list[tuple[int, ...]]]:
+    """The program of a function, what makes of a list of results what it returns, and the results'
+    shapes."""
+    inputs = trace.inputs()
+    variables = [make_result(x) for x in inputs]
+    token = recording.set(False)
+    try:
+        returned = function(*variables)
+    finally:
+        recording.reset(token)
+    given = zip(variables, inputs, strict=True)
+    if any(v.value is not x or x.index != i for i, (v, x) in enumerate(given)):
+        raise NotFusable("it writes into its arguments")
+    several = isinstance(returned, (tuple, list))
+    values = [
+        y.value if isinstance(y, Variable) else y for y in (returned if several else (returned,))
+    ]
+    if any(type(y) is not trace.kind for y in values):
+        raise NotFusable("it returns something else than what it computes of its arguments")
+    return trace.program(values), type(returned) if several else _only, [y.shape for y in values]
+
+
+class Call:
+    """A call with its arrays taken out: a function of these alone."""
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> None:
+        self.function = function
+        self.args = [None if is_array(x) else x for x in args]
+        self.kwargs = {k: None if is_array(x) else x for k, x in kwargs.items()}
+        self.places: list[Any] = [i for i, x in enumerate(args) if is_array(x)]
+        self.places += [k for k, x in kwargs.items() if is_array(x)]
+
+    def __call__(self, *arrays: Any) -> Any:
+        args, kwargs = list(self.args), dict(self.kwargs)
+        for place, x in zip(self.places, arrays, strict=True):
+            if isinstance(place, int):
+                args[place] = x
+            else:
+                kwargs[place] = x
+        return self.function(*args, **kwargs)
+
+    def gradients(self, needs: Sequence[bool], outputs: int) -> Callable[..., tuple[Variable, ...]]:
+        """The function of the outputs' gradients and the arrays that gives the gradients of those
+        arrays that `needs` names."""
+
+        def gradients(*given: Any) -> tuple[Variable, ...]:
+            again = recording.get()
+            seeds, arrays = given[:outputs], list(given[outputs:])
+            inputs = []
+            token = recording.set(True)
+            try:
+                for i, need in enumerate(needs):
+                    if not need:
+                        continue
+                    # under create_graph the results have to depend on the arrays that were given
+                    edge = gradient_edge(arrays[i]) if again else None
+                    if edge is not None:
+                        arrays[i] = alias(arrays[i].value, edge)
+                    else:
+                        arrays[i] = make_result(arrays[i].value)
+                        arrays[i].requires_grad = True
+                    inputs.append(arrays[i])
+                returned = self(*arrays)
+                results = returned if isinstance(returned, (tuple, list)) else (returned,)
+                pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if y.requires_grad]
+                if not again:
+                    pairs = [(y, _plain(g)) for y, g in pairs]
+                found = engine.gradients(
+                    [y for y, _ in pairs],
+                    inputs,
+                    [g for _, g in pairs],
+                    create_graph=again,
+                    allow_unused=True,
+                )
+            finally:
+                recording.reset(token)
+            return tuple(
+                [
+                    make_result(BACKENDS[type(x.value)].xp.zeros_like(x.value)) if grad is None
+                    else grad
+                    for grad, x in zip(found, inputs, strict=True)
+                ]
+            )  # fmt: skip
+
+        return gradients
+
+
+def is_array(x: Any) -> bool:
+    return isinstance(x, Variable) or type(x) in BACKENDS
+
+
+def _only(results: Sequence[Variable]) -> Variable:
+    return results[0]
+
+
+def _plain(g: Any) -> Any:
+    return g.value if isinstance(g, Variable) else g
