@@ -136,6 +136,8 @@ def mean(
     """np.mean; the sum over the number of elements, for half types in float32."""
     if dtype is None and x.dtype.itemsize == 2 and x.dtype.kind in HALVES:
         wide = np.float32
+        if not x.ndim:
+            axis = None  # of a number np.mean takes no axis, though np.sum does
         return np.mean(x, axis, wide, None, keepdims, where=where).astype(x.dtype)
     if where is not True:
         return np.mean(x, axis=axis, dtype=dtype, keepdims=keepdims, where=where)

@@ -356,6 +356,8 @@ class Tape:
         axis = kwargs.get("axis", args[1] if len(args) > 1 else 0)
         if not all(isinstance(x, Traced) for x in parts) or not isinstance(axis, int) or not parts:
             return self.call(function, args, kwargs)
+        if not result.flags.c_contiguous:  # NumPy keeps the order of the parts, and sums keep to it
+            return self.call(function, args, kwargs)
         out = self.empty(result.shape, result.dtype)
         before = (slice(None),) * (axis % result.ndim)
         start = 0

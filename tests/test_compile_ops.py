@@ -99,3 +99,18 @@ def test_compiled_and_eager_are_equal_to_the_last_bit(name):
         for x, old in zip(arrays, before, strict=True):
             if x.flags.writeable:
                 x[...] = old
+
+
+@pytest.mark.parametrize("join", [ag.concat, ag.stack])
+def test_joined_arrays_keep_the_order_of_their_parts_in_memory(join):
+    """In which sums go through them."""
+
+    def step(x):
+        x = ag.Variable(x)
+        return ag.sum(join([x, x * 2]))
+
+    compiled, rng = ag.compile(step), np.random.default_rng(0)
+    for _ in range(30):
+        x = np.asfortranarray(rng.normal(size=(16, 24)))
+        assert compiled(x).item() == step(x).item()
+    assert compiled.reason is None

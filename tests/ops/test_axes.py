@@ -70,13 +70,14 @@ def test_axes_of_numpy_integers_name_pairs_and_weights():
     np.testing.assert_allclose(ag.apply_over_axes(ag.sum, X, one).numpy(), X.sum(1, keepdims=True))
 
 
+@pytest.mark.parametrize("dtype", ["float16", "float64"])
 @pytest.mark.parametrize("axis", [0, -1, (0,), (-1,)])
 @pytest.mark.parametrize(
     "name", ["sum", "mean", "prod", "max", "min", "var", "std", "logsumexp", "nansum", "nanmean"]
 )
-def test_the_axis_of_a_number(name, axis):
+def test_the_axis_of_a_number(name, axis, dtype):
     """NumPy reduces a number over axis 0; then its derivatives are those over no axes."""
-    x = np.array(1.5)
+    x = np.array(1.5, dtype)
 
     def reduced(x, axis=axis):
         return getattr(ag, name)(x, axis=axis)
