@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.introspect import opt_func_info
 
+from autograd_gpu.backends.numpy_functions import dense
 from autograd_gpu.backends.scratch import scratch
 from autograd_gpu.extension import extension
 from autograd_gpu.threads import share
@@ -129,7 +130,7 @@ def _is_compiled(x: Array) -> bool:
 def _compiled(*arrays: Array) -> Array:
     """The value of x, or the gradient of (g, x)."""
     out = np.empty(arrays[-1].shape, FLOAT32)
-    given = (*[np.ascontiguousarray(x) for x in arrays], out)
+    given = (*[dense(x) for x in arrays], out)
     share(
         lambda i: extension.gelu(given, i * BLOCK, min((i + 1) * BLOCK, out.size)),
         -(-out.size // BLOCK),

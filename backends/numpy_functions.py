@@ -168,6 +168,12 @@ def std(x: Any, *, axis: Axis = None, correction: float = 0, keepdims: bool = Fa
     return np.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
 
 
+def dense(x: Any, dtype: Any = None) -> Array:
+    """`x` as C reads it: one element behind the other, at addresses that their type may have."""
+    x = np.ascontiguousarray(x, dtype)
+    return x if x.flags.aligned else x.copy()
+
+
 def broadcast_to(x: Any, shape: tuple[int, ...]) -> Array:
     """np.broadcast_to, but for small shapes a copy."""
     if is_copied(x, shape):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from autograd_gpu.backends import numpy_layer_norm, numpy_rms_norm
+from autograd_gpu.backends.numpy_functions import dense
 from autograd_gpu.backends.numpy_layer_norm import total
 from autograd_gpu.backends.numpy_rows import block_rows, for_rows
 from autograd_gpu.extension import extension
@@ -66,7 +67,7 @@ def rms_norm_gradients(
     """The gradients of `rms_normalised` for `x` and `weight`, where they are needed."""
     if not is_compiled(x, g):
         return numpy_rms_norm.rms_norm_gradients(g, x, weight, inverse, needs, count=count)
-    inverse = _plain(inverse)
+    inverse = dense(inverse)
     return _gradients(g, x, weight, None, inverse, (*needs, False), count)[:2]
 
 
@@ -92,7 +93,7 @@ def _value(
     count: int,
     eps: float,
 ) -> Array:
-    x = _plain(x)
+    x = dense(x)
     width = prod(x.shape[x.ndim - count :])
     weight, bias = _like(x, weight), _like(x, bias)
     y = np.empty_like(x)
@@ -113,7 +114,7 @@ def _gradients(
     needs: Sequence[bool],
     count: int,
 ) -> tuple[Array | None, Array | None, Array | None]:
-    x, g = _plain(x), _plain(g)
+    x, g = dense(x), dense(g)
     normal = x.shape[x.ndim - count :]
     n, width = inverses.size, prod(normal)
     rows = block_rows(n, width)
@@ -135,10 +136,4 @@ def _gradients(
 
 def _like(x: Array, row: Array | None) -> Array | None:
     """A row in the dtype of `x`, as C reads it."""
-    return None if row is None else _plain(row, x.dtype)
-
-
-def _plain(x: Array, dtype: Any = None) -> Array:
-    """`x` with its elements one behind the other, at addresses that their type may have."""
-    x = np.ascontiguousarray(x, dtype)
-    return x if x.flags.aligned else x.copy()
+    return None if row is None else dense(row, x.dtype)

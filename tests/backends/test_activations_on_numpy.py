@@ -122,3 +122,19 @@ def test_the_compiled_form_is_exact_to_float32():
         numpy_activations.extension.gelu((x, y[:, :5]), 0, 100)
     with pytest.raises(TypeError, match="a tuple of two or three arrays"):
         numpy_activations.extension.gelu((x,), 0, 100)
+
+
+def test_arrays_at_any_address():
+    """As in a file that is read or mapped from some byte on."""
+    x, g = np.random.default_rng(0).normal(size=(2, 333)).astype("f4")
+    results = []
+    for offset in (0, 1):
+        memory = np.zeros((2, x.nbytes + 8), np.uint8)[:, offset : offset + x.nbytes]
+        odd, upstream = memory[0].view("f4"), memory[1].view("f4")
+        odd[...], upstream[...] = x, g
+        assert odd.flags.aligned == (offset == 0)
+        v = ag.Variable(odd, requires_grad=True)
+        y = ag.gelu(v, "tanh")
+        y.backward(upstream)
+        results.append((y.value, v.grad))
+    np.testing.assert_array_equal(*results)
