@@ -1,4 +1,5 @@
-"""Batch norm for NumPy, by rows: long channels or whole images.
+"""Batch norm for NumPy, by the compiled core (`numpy_pieces`), or else by rows: long channels
+or whole images.
 
 Names are those of `autograd_gpu.ops.normalization`; NotImplemented asks for the general form.
 """
@@ -11,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends import numpy_channels, numpy_short_channels
+from autograd_gpu.backends import numpy_channels, numpy_pieces, numpy_short_channels
 
 Array = np.ndarray[Any, Any]
 
@@ -26,6 +27,8 @@ def channel_statistics(x: Array) -> Any:
     """Mean and variance [C] of the channels of `x` [N, C, ...], over all other axes."""
     if not _is_known(x):
         return NotImplemented
+    if numpy_pieces.is_compiled(x):
+        return numpy_pieces.channel_statistics(x)
     return _form(x).statistics(x)
 
 
@@ -35,6 +38,8 @@ def channels_normalised(
     """(x - mean) * inverse * weight + bias, all but `x` [C]."""
     if not _is_known(x):
         return NotImplemented
+    if numpy_pieces.is_compiled(x):
+        return numpy_pieces.channels_normalised(x, mean, inverse, weight, bias)
     return _form(x).normalised(x, mean, inverse, weight, bias)
 
 
@@ -44,6 +49,8 @@ def batch_norm_gradients(
     """The gradients of `batch_norm` for its operands, where they are needed."""
     if not _is_known(x) or g.dtype != x.dtype:
         return NotImplemented
+    if numpy_pieces.is_compiled(x, g):
+        return numpy_pieces.batch_norm_gradients(g, x, mean, inverse, weight, needs[0])
     return _form(x).gradients(g, x, mean, inverse, weight, needs[0])
 
 

@@ -1,4 +1,5 @@
-"""Group norm for NumPy, in blocks of images that stay in the cache; half types are in float32.
+"""Group norm for NumPy, by the compiled core (`numpy_pieces`), or else in blocks of images that
+stay in the cache; half types are in float32.
 
 Names are those of `autograd_gpu.ops.normalization`; NotImplemented asks for the general form.
 
@@ -14,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autograd_gpu.backends import numpy_pieces
 from autograd_gpu.backends.numpy_rows import block_rows, compute_dtype, for_rows
 from autograd_gpu.backends.scratch import scratch
 
@@ -34,6 +36,10 @@ def groups_normalised(
         return NotImplemented
     dtype = np.result_type(*(v for v in (x, weight, bias) if v is not None))
     wide = x.astype(compute_dtype(dtype), copy=False)
+    if numpy_pieces.is_compiled(wide):
+        y, *moments = numpy_pieces.groups_normalised(wide, weight, bias, groups=groups, eps=eps)
+        kept = tuple(v.reshape(len(x), groups, 1, 1) for v in moments)
+        return y.astype(dtype, copy=False), kept
     blocks = _blocks(wide, groups)
     n, _, channels, length = blocks.shape
     y = np.empty(x.shape, wide.dtype)
@@ -66,8 +72,7 @@ def groups_normalised(
             part += shift if repeats > 1 else shift[..., None]
 
     for_rows(n, block_rows(n, rows.shape[1] * rows.shape[2]), block)
-    kept = means[..., None, None], variances[..., None, None]
-    return y.astype(dtype, copy=False), kept
+    return y.astype(dtype, copy=False), (means[..., None, None], variances[..., None, None])
 
 
 def group_norm_gradients(
@@ -88,8 +93,15 @@ def group_norm_gradients(
     if not _is_known(x):
         return NotImplemented
     means, variances = (v[..., 0, 0] for v in kept)
+    wide, upstream = (v.astype(means.dtype, copy=False) for v in (x, g))
+    if numpy_pieces.is_compiled(wide, upstream):
+        moments = means.reshape(-1), variances.reshape(-1)
+        grad, *others = numpy_pieces.group_norm_gradients(
+            upstream, wide, weight, *moments, needs[0], groups=groups, eps=eps
+        )
+        return grad if grad is None else grad.astype(x.dtype, copy=False), *others
     inverses = _inverse(variances, eps)
-    blocks, upstream = (_blocks(v.astype(means.dtype, copy=False), groups) for v in (x, g))
+    blocks, upstream = (_blocks(v, groups) for v in (wide, upstream))
     grad = np.empty(x.shape, means.dtype) if needs[0] else None
     gradients = _of_long if blocks.shape[3] >= LONG else _of_short
     out = None if grad is None else grad.reshape(blocks.shape)

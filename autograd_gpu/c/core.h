@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 6
+#define INTERFACE 7
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -68,6 +68,10 @@ PyObject *adam_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gelu(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows_back(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *pieces_combined(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *pieces_moments(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *pieces_scaled(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *pieces_sums(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *sgd_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */

@@ -1,17 +1,7 @@
 /* Layer norm and RMS norm of rows, in one type: included for each with REAL, and with NAME to tell
    the functions apart.  Rows are read again while the cache has them. */
 
-/* The sum of LANES parts: a sum has as many as registers hold, in the same order however wide these
-   are. */
-static inline double
-NAME(total)(REAL *parts)
-{
-    int k, half;
-    for (half = LANES / 2; half >= 1; half /= 2)
-        for (k = 0; k < half; k++)
-            parts[k] += parts[k + half];
-    return (double)parts[0];
-}
+#include "lanes.h"
 
 /* The average of a row. */
 WIDE static double
