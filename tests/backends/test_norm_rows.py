@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from norm_formulas import EPS, layer_norm, rms_norm
 
 import autograd_gpu as ag
 from autograd_gpu.backends import numpy_layer_norm, numpy_norm_rows, numpy_rms_norm, numpy_rows
@@ -13,7 +14,6 @@ from autograd_gpu.threads import get_num_threads, set_num_threads
 if extension is None:
     pytest.skip("the compiled core is not built, or switched off", allow_module_level=True)
 
-EPS = 1e-5
 CLOSE = {"float32": 3e-6, "float64": 1e-14}
 WIDTHS = [1, 2, 31, 32, 33, 100, 1024, 1025, 5000]
 AFFINE = [(False, False), (True, False), (False, True), (True, True)]
@@ -21,26 +21,6 @@ AFFINE = [(False, False), (True, False), (False, True), (True, True)]
 
 def numbers(dtype, *shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
-
-
-def layer_norm(x, g, weight, bias):
-    """The value and the gradients for x, weight and bias, in float64."""
-    x, g, weight, bias = (v.astype("f8") for v in (x, g, weight, bias))
-    d = x - x.mean(1, keepdims=True)
-    inverse = 1 / np.sqrt((d * d).mean(1, keepdims=True) + EPS)
-    h, normal = g * weight, d * inverse
-    along = (h * normal).mean(1, keepdims=True)
-    grad = (h - h.mean(1, keepdims=True) - normal * along) * inverse
-    return normal * weight + bias, grad, (g * normal).sum(0), g.sum(0)
-
-
-def rms_norm(x, g, weight):
-    """The same for RMS norm, which has no bias."""
-    x, g, weight = (v.astype("f8") for v in (x, g, weight))
-    inverse = 1 / np.sqrt((x * x).mean(1, keepdims=True) + EPS)
-    h, normal = g * weight, x * inverse
-    grad = (h - normal * (h * normal).mean(1, keepdims=True)) * inverse
-    return normal * weight, grad, (g * normal).sum(0)
 
 
 def near(got, wanted, dtype, scale=1.0):
