@@ -51,9 +51,9 @@ class _Rows:
         """The same for rows whose pieces follow each other, as one piece each."""
         return (s.start, s.stop, 1, self.size, self.size, 0, 1)
 
-    def height(self, arrays: int) -> int:
-        """Rows of a block, of which so many arrays are to stay in the cache."""
-        return block_rows(self.count, self.size * arrays // 2)
+    def height(self) -> int:
+        """Rows of a block: twice as many as NumPy's passes would take, of which there are fewer."""
+        return block_rows(self.count, self.size // 2)
 
 
 def _groups(x: Array, groups: int) -> _Rows:
@@ -90,7 +90,7 @@ def groups_normalised(
         b[s] = rest if shift is None else rest + shift[s]
         extension.pieces_scaled(x, y, rounded, a, b, *rows.at(s, columns))
 
-    for_rows(rows.count, rows.height(2), block)
+    for_rows(rows.count, rows.height(), block)
     return y, rounded, moments[1].astype(x.dtype)
 
 
@@ -131,7 +131,7 @@ def group_norm_gradients(
             slopes[s] = (along[s] * weights).sum(1) * share * inverses[s, 0]
             extension.pieces_combined(g, x, grad, means, a, levels, slopes, *at)
 
-    for_rows(rows.count, rows.height(3), block)
+    for_rows(rows.count, rows.height(), block)
     of_weight, of_bias = (
         v.reshape(len(x), -1).sum(0).astype(x.dtype, copy=False) for v in (along, total)
     )
@@ -147,7 +147,7 @@ def channel_statistics(x: Array) -> tuple[Array, Array]:
     def block(i: int, s: slice) -> None:
         extension.pieces_moments(x, *moments, *rows.at(s))
 
-    for_rows(rows.count, rows.height(2), block)
+    for_rows(rows.count, rows.height(), block)
     return moments[0].astype(x.dtype), moments[1].astype(x.dtype)
 
 
@@ -164,7 +164,7 @@ def channels_normalised(
     def block(i: int, s: slice) -> None:
         extension.pieces_scaled(x, y, mean, a, b, *rows.at(s))
 
-    for_rows(rows.count, rows.height(2), block)
+    for_rows(rows.count, rows.height(), block)
     return y
 
 
@@ -195,7 +195,7 @@ def batch_norm_gradients(
             slopes[s] = along[s] * share * inverse[s]
             extension.pieces_combined(g, x, grad, mean, a, levels, slopes, *at)
 
-    for_rows(rows.count, rows.height(3), block)
+    for_rows(rows.count, rows.height(), block)
     return grad, along.astype(x.dtype), total.astype(x.dtype)
 
 
