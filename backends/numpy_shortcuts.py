@@ -14,11 +14,14 @@ from autograd_gpu.backends.numpy_functions import TALL, maximum, ones, sum_
 from autograd_gpu.backends.numpy_matmul import matmul
 from autograd_gpu.extension import extension
 
+_ARITHMETIC = ("add", "subtract", "multiply", "divide")
+
 
 def shortcuts() -> dict[str, Callable[..., Any]]:
-    """`matmul`, `maximum` and `sum`, compiled where there is a compiled core."""
+    """`matmul`, `maximum`, `sum` and arithmetic, compiled where there is a compiled core."""
     if extension is None:
         return {"matmul": matmul, "maximum": maximum, "sum": sum_}
+    extension.configure_arithmetic(*[getattr(np, name) for name in _ARITHMETIC])
     extension.configure_numpy(
         add_reduce=np.add.reduce,
         larger=np.maximum,
@@ -29,4 +32,4 @@ def shortcuts() -> dict[str, Callable[..., Any]]:
         sum=sum_,
         zeros=tuple(np.zeros((), x) for x in (np.float32, np.float64, np.complex64, np.complex128)),
     )
-    return {name: getattr(extension, name) for name in ("matmul", "maximum", "sum")}
+    return {name: getattr(extension, name) for name in (*_ARITHMETIC, "matmul", "maximum", "sum")}

@@ -1,5 +1,5 @@
-"""The compiled forms of matmul, maximum and sum: bit for bit what the functions that define them
-give, and errors alike."""
+"""The compiled forms of arithmetic, matmul, maximum and sum: bit for bit what the functions that
+define them give, and errors alike."""
 
 from __future__ import annotations
 
@@ -107,6 +107,52 @@ def test_maxima(shape, dtype, layout, seed, bound):
     assert outcome(extension.maximum, x, bound) == want
 
 
+SIGNS = {"add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide}
+SPECIAL = [0.0, -0.0, 1.0, np.inf, -np.inf, np.nan, 1e-40, 1e-310, 3e38, 1e308, -1.5]
+
+
+@settings(max_examples=600, deadline=None)
+@given(st.sampled_from(sorted(SIGNS)), shapes, st.sampled_from(DTYPES), st.sampled_from(DTYPES[:2]),
+       st.booleans(), st.sampled_from(LAYOUTS), st.sampled_from(LAYOUTS), st.integers(0, 99),
+       st.sampled_from(["array", "swapped", "first axis", 2.0, -0.0, 1e39, 1e-50, np.inf, np.nan, 3,
+                        2**24 + 1, 10**400, True, np.float32(2), np.float64(0.1), 1j, None]),
+       st.booleans(), st.booleans())  # fmt: skip
+def test_arithmetic(
+    name, shape, dtype, other, mixed, layout, layout_of_b, seed, b, turned, special
+):
+    x = numbers(shape, dtype, seed)
+    if special and dtype[0] in "fc" and shape:
+        with np.errstate(all="ignore"):
+            x.reshape(-1)[: len(SPECIAL)] = np.array(SPECIAL).astype(dtype)[: x.size]
+    x = laid_out(x, layout)
+    if b == "array":
+        b = laid_out(numbers(shape, other if mixed else dtype, seed + 1), layout_of_b)
+    elif b == "swapped":
+        b = x.astype(x.dtype.newbyteorder())
+    elif b == "first axis":
+        b = x[:1] if x.ndim else x
+    operands = (b, x) if turned else (x, b)
+    for mode in ("ignore", "raise"):
+        with np.errstate(all=mode):
+            got, want = (outcome(f, *operands) for f in (getattr(extension, name), SIGNS[name]))
+        assert got == want
+
+
+def test_arithmetic_warns_as_numpy_does():
+    x, zero = np.ones((2, 3), "f"), np.zeros((2, 3), "f")
+    for operands, message in (((x, zero), "divide by zero"), ((zero, zero), "invalid value")):
+        with pytest.warns(RuntimeWarning, match=message):
+            extension.divide(*operands)
+    with pytest.warns(RuntimeWarning, match="overflow"):
+        extension.multiply(np.full((2, 3), 3e38, "f"), 2.0)
+    with np.errstate(all="raise"):  # earlier flags are not this one's
+        extension.multiply(x, x)
+        with pytest.raises(FloatingPointError, match="underflow"):
+            extension.multiply(np.full(3, 1e-30, "f"), np.full(3, 1e-30, "f"))
+    out = np.empty_like(x)
+    assert extension.add(x, x, out=out) is out
+
+
 def test_what_is_not_finite_stays_so():
     x = np.array([[np.inf, 1, np.nan], [1, -np.inf, 2], [-np.inf, -np.inf, 3]], "float32")
     assert_array_equal(extension.sum(x[1:], axis=0), [-np.inf, -np.inf, 5])
@@ -129,7 +175,8 @@ def test_subclasses_and_other_calls_are_left_to_the_definitions():
     assert type(extension.matmul(x, x)) is Sub
     assert type(extension.sum(x, axis=0)) is Sub
     assert type(extension.maximum(x, 0)) is Sub
-    for function in (extension.matmul, extension.sum, extension.maximum):
+    assert type(extension.add(x, x)) is type(extension.multiply(2.0, x)) is Sub
+    for function in (extension.matmul, extension.sum, extension.maximum, extension.add):
         with pytest.raises(TypeError):
             function()
         with pytest.raises(TypeError):
@@ -138,11 +185,18 @@ def test_subclasses_and_other_calls_are_left_to_the_definitions():
 
 def test_nothing_is_kept():
     x = np.ones((8, 8), "float32")
-    extension.matmul(x, x), extension.sum(x, axis=0), extension.sum(x), extension.maximum(x, 0)
+
+    def calls():
+        extension.matmul(x, x), extension.sum(x, axis=0), extension.sum(x), extension.maximum(x, 0)
+        extension.add(x, x), extension.divide(x, 2.0), extension.multiply(3, x)
+        with np.errstate(all="ignore"):
+            extension.divide(x, 0.0)
+
+    calls()
     gc.collect()
     before = sys.getrefcount(x), sys.getrefcount(x.dtype), sys.getallocatedblocks()
     for _ in range(1000):
-        extension.matmul(x, x), extension.sum(x, axis=0), extension.sum(x), extension.maximum(x, 0)
+        calls()
     gc.collect()
     after = sys.getrefcount(x), sys.getrefcount(x.dtype), sys.getallocatedblocks()
     assert after[0] == before[0]

@@ -118,3 +118,10 @@ from_scalar(PyTypeObject *type, PyObject *y)
 {
     return type == ndarray && PyArray_IsScalar(y, Generic) ? PyArray_FromScalar(y, NULL) : NULL;
 }
+
+PyObject *
+new_like(void *array)
+{
+    PyArrayObject *x = array;
+    return PyArray_SimpleNew(PyArray_NDIM(x), PyArray_DIMS(x), PyArray_TYPE(x));
+}

@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 7
+#define INTERFACE 8
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -75,6 +75,15 @@ PyObject *pieces_sums(PyObject *module, PyObject *const *args, Py_ssize_t given)
 PyObject *sgd_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 
 /* Functions of NumPy's namespace. */
+PyObject *configure_arithmetic(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *numpy_add(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                    PyObject *keywords);
+PyObject *numpy_subtract(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                         PyObject *keywords);
+PyObject *numpy_multiply(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                         PyObject *keywords);
+PyObject *numpy_divide(PyObject *module, PyObject *const *args, Py_ssize_t given,
+                       PyObject *keywords);
 PyObject *configure_numpy(PyObject *module, PyObject *args, PyObject *given);
 PyObject *numpy_matmul(PyObject *module, PyObject *const *args, Py_ssize_t given,
                        PyObject *keywords);
@@ -99,6 +108,9 @@ int has_shape(PyObject *array, PyObject *shape);
 
 /* The array, of class `type`, of a scalar that NumPy has made in its place; or NULL. */
 PyObject *from_scalar(PyTypeObject *type, PyObject *y);
+
+/* A new array of the shape and type of one of NumPy's. */
+PyObject *new_like(void *array);
 
 /* Where a slot of a class lies in its objects, or -1 with an error. */
 Py_ssize_t offset_of(PyObject *type, const char *name);
