@@ -18,7 +18,7 @@
 #endif
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
-   (autograd_gpu/core.py) and here: an editable install may have been built from older sources. */
+   (autograd_gpu/extension.py) and here: an editable install may have been built from older sources. */
 #define INTERFACE 8
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */

@@ -1,7 +1,8 @@
 /* Functions of NumPy's namespace for small arrays, of which a call is all that they cost.
 
    Each has a Python function that defines it (backends/numpy_functions.py, numpy_matmul.py) and is
-   called for whatever is not usual.  NumPy is reached through its Python objects. */
+   called for whatever is not usual.  Arrays are read by NumPy's headers, and computed with by calls
+   of its Python objects. */
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NPY_TARGET_VERSION NPY_2_0_API_VERSION
