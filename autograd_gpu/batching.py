@@ -9,7 +9,7 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, NAMESPACES, Array, Namespace
 from autograd_gpu.batch_rules import RULES
 from autograd_gpu.batched import KINDS, Batched, elementwise, one_by_one
-from autograd_gpu.symbols import FUNCTIONS
+from autograd_gpu.symbol_backend import FUNCTIONS
 
 KERNELS: set[str] = set()
 """Fused steps that a namespace may have or lack: for batches their general form runs instead."""

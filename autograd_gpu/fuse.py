@@ -25,6 +25,7 @@ from autograd_gpu.graph import (
     reconnected,
 )
 from autograd_gpu.operands import filled
+from autograd_gpu.ops.shape import reshape
 from autograd_gpu.program import NotFusable, sharing
 from autograd_gpu.safety import safe
 from autograd_gpu.variable import Variable
@@ -79,6 +80,7 @@ class Fused:
         node.kernel = backward
         node.saved = raw
         node.kept = (plan.shape, values[outputs:])
+        node.seed = plan.seed
         values = values[:outputs]
         if plan.several:
             return plan.wrap(make_results(values, node))
@@ -98,8 +100,12 @@ class Fused:
                 plan = self._planned(backend, kinds, (backend, *kinds), None)
                 # Memory is slow on a GPU, so that there all is computed anew.
                 costly = getattr(backend.xp, "COSTLY", ())
-                programs = sharing(forward.program, plan.program, len(forward.dtypes), costly)
-                found = tuple([backend.xp.elementwise_kernel(program) for program in programs])
+                sums, outputs = forward.sums, len(forward.dtypes)
+                first, second = sharing(
+                    forward.program, plan.program, outputs, costly, are_stored=sums is None
+                )
+                compiled = backend.xp.fused_kernel
+                found = compiled(first, sums), compiled(second, None)
             except NotFusable as error:
                 found = str(error)
             forward.kernels[self] = found
@@ -155,13 +161,14 @@ class Fused:
 class FusedNode(FunctionNode):
     """The node of a fused function: it keeps the inputs, and what is costly to compute anew."""
 
-    __slots__ = ("function_name", "gradient", "kept", "kernel", "saved")
+    __slots__ = ("function_name", "gradient", "kept", "kernel", "saved", "seed")
 
     function_name: str
     gradient: Fused
     kernel: Callable[..., tuple[Array, ...]]
     saved: Sequence[Array] | None
     kept: Any
+    seed: tuple[int, ...] | None
 
     @property
     def name(self) -> str:
@@ -177,6 +184,8 @@ class FusedNode(FunctionNode):
             _, g = filled(g, self)
         else:
             g = (g,)
+        if self.seed is not None:
+            g = [x.reshape(self.seed) for x in g]
         shape, kept = self.kept
         return self._spread(self.kernel([*g, *self.saved, *kept], shape))
 
@@ -187,6 +196,8 @@ class FusedNode(FunctionNode):
             g = [x if isinstance(x, Variable) else Variable(x) for x in g]
         else:
             g = (g,)
+        if self.seed is not None:
+            g = [reshape(x, self.seed) for x in g]
         inputs = [
             Variable(x) if edge is None else reconnected(x, edge)
             for x, edge in zip(self.saved, self.edges, strict=True)

@@ -9,9 +9,12 @@ from autograd_gpu import engine
 from autograd_gpu.backend import BACKENDS, Backend
 from autograd_gpu.graph import alias, gradient_edge, make_result
 from autograd_gpu.modes import recording
+from autograd_gpu.ops.shape import reshape
 from autograd_gpu.primitive import PRIMITIVES
-from autograd_gpu.program import NotFusable, Program, equal
-from autograd_gpu.symbols import Trace, joint, symbol_type
+from autograd_gpu.program import NotFusable, Program, equal, joint
+from autograd_gpu.summing import split
+from autograd_gpu.symbol_backend import symbol_type
+from autograd_gpu.symbols import Trace
 from autograd_gpu.variable import Variable
 
 
@@ -26,7 +29,7 @@ class Plan:
         call: Any,
         is_gradient: bool,
     ) -> None:
-        compiled = getattr(backend.xp, "elementwise_kernel", None)
+        compiled = getattr(backend.xp, "fused_kernel", None)
         if compiled is None:
             raise NotFusable(f"{backend.name} has no fused kernels")
         traced = function if call is None else Call(function, *call)
@@ -40,17 +43,25 @@ class Plan:
             program, _, results = _traced(traced, Trace(kind, shapes, dtypes))
             if any(shape != self.shape for shape in results):
                 raise NotFusable("a result has not the shape of all arguments together")
-        trace = Trace(kind, [self.shape] * len(shapes), dtypes)
-        self.program, self.wrap, _ = _traced(traced, trace)
-        if own and not equal(program, self.program):
+        trace = Trace(kind, [self.shape] * len(shapes), dtypes, spread=is_gradient)
+        whole, self.wrap, _ = _traced(traced, trace)
+        if own and not equal(program, whole):
             raise NotFusable("what it computes depends on the shape of an argument")
         self.several = self.wrap is not _only
-        op = _own_kernel(backend, kinds, self.program)
+        op = _own_kernel(backend, kinds, whole)
         if op is not None:
             raise NotFusable(f"it is {op} alone, for which {backend.name} has a kernel of its own")
-        self.dtypes = [self.program.dtypes[y.index] for y in self.program.outputs]
+        self.dtypes = [whole.dtypes[y.index] for y in whole.outputs]
+        self.program, self.sums = split(whole)
         self.kernels: dict[Any, Any] = {}
-        self.kernel = compiled(self.program)
+        self.kernel = compiled(self.program, self.sums)
+
+    @property
+    def seed(self) -> tuple[int, ...] | None:
+        """The shape of a result's gradient with the axes that a sum has lost, if it has lost some
+        but not all, which broadcasts to the arguments' shape."""
+        of = self.sums and self.sums.of
+        return of.kept if of and of.result not in ((), of.kept) else None
 
 
 def _own_kernel(backend: Backend, kinds: Sequence[Any], program: Program) -> str | None:
@@ -69,8 +80,8 @@ def _own_kernel(backend: Backend, kinds: Sequence[Any], program: Program) -> str
 def _traced(
     function: Callable[..., Any], trace: Trace
 ) -> tuple[Program, Any, list[tuple[int, ...]]]:
-    """The program of a function, what makes of a list of results what it returns, and the results'
-    shapes."""
+    """The program of a function, what makes of a list of results what it returns, and the shapes
+    of the results, or of what they are sums of."""
     inputs = trace.inputs()
     variables = [make_result(x) for x in inputs]
     token = recording.set(False)
@@ -87,7 +98,9 @@ def _traced(
     ]
     if any(type(y) is not trace.kind for y in values):
         raise NotFusable("it returns something else than what it computes of its arguments")
-    return trace.program(values), type(returned) if several else _only, [y.shape for y in values]
+    sums = [trace.summed[y.index] for y in values]
+    shapes = [y.shape if of is None else of.shape for y, of in zip(values, sums, strict=True)]
+    return trace.program(values), type(returned) if several else _only, shapes
 
 
 class Call:
@@ -134,7 +147,12 @@ class Call:
                     inputs.append(arrays[i])
                 returned = self(*arrays)
                 results = returned if isinstance(returned, (tuple, list)) else (returned,)
-                pairs = [(y, g) for y, g in zip(results, seeds, strict=True) if y.requires_grad]
+                # those of sums come with all axes, so that they broadcast
+                pairs = [
+                    (y, g if g.shape == y.shape else reshape(g, y.shape))
+                    for y, g in zip(results, seeds, strict=True)
+                    if y.requires_grad
+                ]
                 if not again:
                     pairs = [(y, _plain(g)) for y, g in pairs]
                 found = engine.gradients(

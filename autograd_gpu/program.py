@@ -31,6 +31,11 @@ class Step:
     kwargs: Mapping[str, Any]
     dtype: Any
 
+    def moved(self, places: Mapping[int, int]) -> Step:
+        """The step where values have other numbers."""
+        args = tuple([Ref(places[x.index]) if isinstance(x, Ref) else x for x in self.args])
+        return Step(self.name, args, self.kwargs, self.dtype)
+
 
 @dataclass(frozen=True)
 class Program:
@@ -57,14 +62,18 @@ class Program:
 
 
 def sharing(
-    forward: Program, backward: Program, gradients: int, costly: Collection[str]
+    forward: Program,
+    backward: Program,
+    gradients: int,
+    costly: Collection[str],
+    are_stored: bool = True,
 ) -> tuple[Program, Program]:
     """The two with what the first one keeps for the second as further outputs and inputs.
 
     The inputs of `backward` are as many `gradients` and then those of `forward`.  Kept are the
-    results of `costly` functions, and outputs, as far as `backward` would compute them anew; or, if
-    it is not more memory, all that the gradients meet: of a function of one array that is its
-    slope, by which the backward has but to multiply.
+    results of `costly` functions, and outputs if they `are_stored` anyway, as far as `backward`
+    would compute them anew; or, if it is not more memory, all that the gradients meet: of a
+    function of one array that is its slope, by which the backward has but to multiply.
     """
     ids: dict[Any, int] = {}
     n = len(forward.inputs)
@@ -76,7 +85,7 @@ def sharing(
         [("gradient", i) for i in range(gradients)] + [("input", i) for i in range(n)],
         ids,
     )
-    outputs = {y.index for y in forward.outputs}
+    outputs = {y.index for y in forward.outputs} if are_stored else set()
     cut: set[int] = set()
     for i, step in enumerate(backward.steps, start):
         at = place.get(found[i], 0)
@@ -113,7 +122,7 @@ def _keeping(
         at = known[i]
         if at is None:
             at = len(forward.inputs) + len(steps)
-            steps.append(_moved(backward.steps[i - start], moved))
+            steps.append(backward.steps[i - start].moved(moved))
         moved[i] = at
     first = Program(
         forward.inputs, tuple(steps), (*forward.outputs, *[Ref(moved[i]) for i in kept])
@@ -123,7 +132,7 @@ def _keeping(
     ends = [y.index for y in backward.outputs]
     for i in sorted(_back_to(kept, backward, ends) - moved.keys()):
         moved[i] = start + len(kept) + len(steps)
-        steps.append(_moved(backward.steps[i - start], moved))
+        steps.append(backward.steps[i - start].moved(moved))
     second = Program(
         (*backward.inputs, *[backward.dtypes[i] for i in kept]),
         tuple(steps),
@@ -159,12 +168,6 @@ def _met_by(gradients: int, backward: Program) -> set[int]:
     return met
 
 
-def _moved(step: Step, places: Mapping[int, int]) -> Step:
-    """The step where values have other numbers."""
-    args = tuple([Ref(places[x.index]) if isinstance(x, Ref) else x for x in step.args])
-    return Step(step.name, args, step.kwargs, step.dtype)
-
-
 def _numbered(program: Program, inputs: Sequence[Any], ids: dict[Any, int]) -> list[int]:
     """A number for every value, the same for what is computed in the same way."""
     numbers = [ids.setdefault(key, len(ids)) for key in inputs]
@@ -189,3 +192,15 @@ def equal(a: Program, b: Program) -> bool:
 def constant_key(x: Any) -> Any:
     """Equal for equal constants only: 1, 1.0 and -0.0 differ."""
     return (type(x), str(getattr(x, "dtype", "")), repr(x))
+
+
+def joint(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    """The one shape to which these broadcast; NotFusable if there is none."""
+    out = [1] * max(map(len, shapes))
+    for shape in shapes:
+        for i, n in enumerate(shape, len(out) - len(shape)):
+            if n != out[i] and n != 1:
+                if out[i] != 1:
+                    raise NotFusable("its arguments do not broadcast to one shape")
+                out[i] = n
+    return tuple(out)

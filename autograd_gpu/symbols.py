@@ -2,51 +2,45 @@
 
 A Symbol stands for an array; the forwards and derivatives of ops run on it as they do on arrays,
 and so does the engine.  It has a shape and a dtype but no elements: whoever looks at these, or asks
-for a function that is not elementwise, gets NotFusable.
+for a function that is not elementwise, gets NotFusable.  Sums may come last: what is computed with
+a sum is computed with sums alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from math import prod
 from typing import Any
 
-from autograd_gpu.backend import Array, load_backend, register
-from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key
+from autograd_gpu.backend import Array, load_backend
+from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key, joint
+from autograd_gpu.summing import SUM, Summed
 
-FUNCTIONS = frozenset(
-    (
-        "abs", "acos", "acosh", "add", "angle", "asin", "asinh", "astype", "atan", "atan2",
-        "atanh", "bitwise_and", "bitwise_invert", "bitwise_or", "bitwise_xor", "cbrt", "ceil",
-        "clip", "conj", "copysign", "cos", "cosh", "divide", "equal", "erf", "exp", "exp2",
-        "expm1", "floor", "floor_divide", "full_like", "greater", "greater_equal", "hypot",
-        "imag", "isfinite", "isinf", "isnan", "less", "less_equal", "log", "log10", "log1p",
-        "log2", "logaddexp", "logical_and", "logical_not", "logical_or", "logical_xor",
-        "maximum", "masked", "minimum", "multiply", "negative", "not_equal", "ones_like",
-        "positive", "power", "real", "reciprocal", "remainder", "round", "sign", "signbit",
-        "sin", "sinc", "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
-        "zeros_like",
-    )
-)  # fmt: skip
-"""The functions of a namespace that are elementwise; ufuncs among them take an `out`."""
-
-# What a namespace has besides functions of arrays.
-_ASIDE = frozenset(("pi", "e", "inf", "nan", "finfo", "iinfo", "isdtype", "result_type"))
-
-_REPLACED = {"arccos": "acos", "arcsin": "asin", "arctan": "atan", "arctan2": "atan2"}
+_CONSTANT = ("full_like", "ones_like", "zeros_like")
 
 
 class Trace:
-    """The steps of one program, each written once however often it is computed."""
+    """The steps of one program, each written once however often it is computed.
+
+    With `spread` a derivative is written down: sums have the shape of what they sum, as their
+    gradients then have.
+    """
 
     def __init__(
-        self, kind: type[Symbol], shapes: Sequence[tuple[int, ...]], dtypes: Sequence[Any]
+        self,
+        kind: type[Symbol],
+        shapes: Sequence[tuple[int, ...]],
+        dtypes: Sequence[Any],
+        spread: bool = False,
     ) -> None:
         self.kind, self.shapes, self.dtypes = kind, list(shapes), tuple(dtypes)
+        self.spread = spread
         self.xp = load_backend("numpy").xp
         self.steps: list[Step] = []
         # one element of each value, from which the dtypes of results follow
         self.examples: list[Array] = [self.xp.ones((1,), dtype=dtype) for dtype in dtypes]
+        # what a value is the sum of, or is computed of sums of
+        self.summed: list[Summed | None] = [None] * len(dtypes)
         self.known: dict[Any, int] = {}
 
     def inputs(self) -> list[Symbol]:
@@ -77,6 +71,36 @@ class Trace:
     def _astype(self, x: Any, dtype: Any, copy: bool = True) -> tuple[tuple[Any, Any], Any]:
         return (x, self.xp.empty(0, dtype=dtype).dtype), {}
 
+    def sum(self, x: Symbol, axis: Any, dtype: Any, keepdims: bool, mean: bool = False) -> Symbol:
+        """The Symbol of a sum or mean over some axes, or all."""
+        if self.summed[x.index] is not None:
+            raise NotFusable("it sums what is a sum")
+        shape, n = x.shape, x.ndim
+        given = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+        axes = tuple(sorted({range(n)[i] for i in given}))
+        count = prod([shape[i] for i in axes])
+        if n and not axes or mean and not count:
+            raise NotFusable(f"it takes the {'mean' if mean else 'sum'} of nothing")
+        example = self.examples[x.index]
+        found = (self.xp.mean if mean else self.xp.sum)(example, dtype=dtype).dtype
+        # 16-bit types are added up in float32
+        total = self.xp.empty(0, "float32").dtype if _is_half(found) else found
+        y = self.kind(self, self._sum_index(Ref(x.index), Summed(shape, axes, keepdims), total))
+        if mean:
+            y = self.record("divide", (y, count), {})
+        return y if found == total else self.record("astype", (y, found), {})
+
+    def _sum_index(self, x: Ref, summed: Summed, total: Any) -> int:
+        key = (SUM, x.index, summed, str(total))
+        index = self.known.get(key)
+        if index is None:
+            index = self.known[key] = len(self.examples)
+            self.examples.append(self.xp.ones((1,), dtype=total))
+            self.shapes.append(summed.shape if self.spread else summed.result)
+            self.summed.append(summed)
+            self.steps.append(Step(SUM, (x,), {"of": summed}, total))
+        return index
+
     def _index(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
         made = tuple([self._argument(x) for x in args])
         key = (name, *map(_key, made), *[(k, _key(v)) for k, v in sorted(kwargs.items())])
@@ -87,11 +111,26 @@ class Trace:
                 example = self.xp.asarray(getattr(self.xp, name)(*values, **kwargs))
             if example.shape not in ((1,), ()):
                 raise NotFusable(f"{name} changes the shape")
+            read = [x.index for x in made if isinstance(x, Ref)]
+            summed = self._summed(name, read)
             index = self.known[key] = len(self.examples)
             self.examples.append(example.reshape(1))
-            self.shapes.append(joint([self.shapes[x.index] for x in made if isinstance(x, Ref)]))
+            self.shapes.append(joint([self.shapes[i] for i in read]))
+            self.summed.append(summed)
             self.steps.append(Step(name, made, kwargs, example.dtype))
         return index
+
+    def _summed(self, name: str, read: Sequence[int]) -> Summed | None:
+        if self.spread and name in _CONSTANT:
+            return None
+        kinds = {self.summed[i] for i in read}
+        if len(kinds) > 1:
+            both = None in kinds
+            raise NotFusable(
+                "it goes on to compute elements with a sum" if both
+                else "its sums are over different axes, or not of one shape"
+            )  # fmt: skip
+        return kinds.pop()
 
     def _argument(self, x: Any) -> Any:
         if isinstance(x, Symbol):
@@ -119,23 +158,14 @@ class Trace:
         place = {i: i for i in range(n)}
         steps: list[Step] = []
         for i in sorted(needed - place.keys()):
-            step = self.steps[i - n]
-            args = tuple([Ref(place[x.index]) if isinstance(x, Ref) else x for x in step.args])
+            step = self.steps[i - n].moved(place)
             place[i] = n + len(steps)
-            steps.append(Step(step.name, args, step.kwargs, step.dtype))
+            steps.append(step)
         return Program(self.dtypes, tuple(steps), tuple([Ref(place[y.index]) for y in outputs]))
 
 
-def joint(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
-    """The one shape to which these broadcast; NotFusable if there is none."""
-    out = [1] * max(map(len, shapes))
-    for shape in shapes:
-        for i, n in enumerate(shape, len(out) - len(shape)):
-            if n != out[i] and n != 1:
-                if out[i] != 1:
-                    raise NotFusable("its arguments do not broadcast to one shape")
-                out[i] = n
-    return tuple(out)
+def _is_half(dtype: Any) -> bool:
+    return dtype.itemsize == 2 and dtype.kind in "fV"
 
 
 def _ufunc_type(xp: Any) -> type:
@@ -232,6 +262,13 @@ class Symbol:
         """The array between two bounds."""
         return self.trace.record("clip", (self, min, max), {})
 
+    def reshape(self, shape: tuple[int, ...]) -> Symbol:
+        """The same, for the gradient of a sum only: it is spread before it is given the axes that
+        the sum has lost, or made that of each element."""
+        if not self.trace.spread or len(shape) != self.ndim:
+            raise NotFusable("it changes the shape of an array")
+        return self
+
     __bool__ = _no_elements("branches on the elements of an array")
     __float__ = __int__ = __index__ = __complex__ = _no_elements("turns an array into a number")
     __getitem__ = __setitem__ = _no_elements("indexes an array")
@@ -269,73 +306,3 @@ for _name, _function in {
     "invert": "bitwise_invert",
 }.items():
     setattr(Symbol, f"__{_name}__", _operator(_function))
-
-
-class _Namespace:
-    """The elementwise functions of a namespace, on Symbols."""
-
-    def __getattr__(self, name: str) -> Any:
-        name = _REPLACED.get(name, name)
-        if name in FUNCTIONS:
-            return partial(_record, name)
-        if name in _ASIDE or name.startswith(("float", "int", "uint", "complex", "bool")):
-            return getattr(load_backend("numpy").xp, name)
-        # an AttributeError, as the ops ask for optional functions of a namespace
-        raise AttributeError(f"{name} is not an elementwise function")
-
-    def asarray(self, x: Any, dtype: Any = None) -> Any:
-        """`x` in that dtype."""
-        if not isinstance(x, Symbol):
-            return load_backend("numpy").xp.asarray(x, dtype=dtype)
-        return x if dtype is None or x.dtype == dtype else _record("astype", x, dtype)
-
-
-def _record(name: str, *args: Any, **kwargs: Any) -> Any:
-    for x in args:
-        if isinstance(x, Symbol):
-            return x.trace.record(name, args, kwargs)
-    return getattr(load_backend("numpy").xp, name)(*args, **kwargs)
-
-
-class _Backend:
-    """As much of a backend as the engine and the ops ask for."""
-
-    is_symbolic = True
-
-    def __init__(self, name: str, kind: type[Symbol]) -> None:
-        self.name, self.array_type, self.xp = f"fuse on {name}", kind, _Namespace()
-
-    def asarray(self, data: Any, dtype: Any = None) -> Any:
-        """`data` if it is a Symbol."""
-        if not isinstance(data, Symbol):
-            raise NotFusable("it makes an array")
-        return self.xp.asarray(data, dtype)
-
-    def constant(self, data: Any, dtype: Any = None) -> Any:
-        """Raises NotFusable: kernels have numbers, and no arrays, of their own."""
-        raise NotFusable("it makes an array")
-
-    def is_shared(self, x: Any) -> bool:
-        """True: an update in place makes a copy."""
-        return True
-
-    def device_count(self) -> int:
-        """Nothing is computed, and so nowhere in particular."""
-        return 1
-
-    def device(self, x: Symbol) -> str:
-        """Nowhere."""
-        return x.device
-
-
-_kinds: dict[str, type[Symbol]] = {}
-
-
-def symbol_type(backend: str) -> type[Symbol]:
-    """The type that stands for arrays of that backend."""
-    kind = _kinds.get(backend)
-    if kind is None:
-        kind = _kinds[backend] = type("Symbol", (Symbol,), {"__slots__": ()})
-        made: Any = _Backend(backend, kind)
-        register(made)
-    return kind

@@ -1,4 +1,4 @@
-"""Fused elementwise programs for CuPy: one ElementwiseKernel each."""
+"""Fused programs for CuPy: one ElementwiseKernel each, or a ReductionKernel for each sum."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import cupy as cp
 import numpy as np
 
 from autograd_gpu.program import NotFusable, Program, Ref, Step
+from autograd_gpu.summing import Sums
 
 Array = Any
 
@@ -84,22 +85,35 @@ _LOGICAL = {
 }
 
 
-def elementwise_kernel(program: Program) -> Callable[..., tuple[Array, ...]]:
+def fused_kernel(program: Program, sums: Sums | None) -> Callable[..., tuple[Array, ...]]:
     """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
-    broadcast to `shape`; it returns new arrays of that shape."""
-    n = len(program.inputs)
-    for dtype in program.dtypes:
-        if dtype.name not in _TYPES and dtype.name != "float16":
-            raise NotFusable(f"no fused kernels of {dtype.name} on a GPU")
-    lines = [_declared(f"v{i}", dtype, f"i{i}") for i, dtype in enumerate(program.inputs)]
-    for i, step in enumerate(program.steps):
-        lines.append(_declared(f"v{n + i}", step.dtype, _expression(step, program)))
+    broadcast to `shape`; it returns new arrays, of that shape or what `sums` makes of them."""
+    if sums is None:
+        return _elementwise(program)
+    of, end = sums.of, sums.after
+    axis = None if of.axes == tuple(range(len(of.shape))) else of.axes
+    # what is made of one sum is the end of its kernel
+    is_one = len(sums.totals) == len(end.outputs) == 1
+    kernels = [
+        _summing(program, y, dtype, end if is_one else Program((dtype,), (), (Ref(0),)))
+        for y, dtype in zip(program.outputs, sums.totals, strict=True)
+    ]
+    finish = None if is_one else _elementwise(end)
+
+    def kernel(arrays: Sequence[Array], shape: tuple[int, ...]) -> tuple[Array, ...]:
+        found = tuple([sum(*arrays, axis=axis, keepdims=of.keepdims) for sum in kernels])
+        return found if finish is None else finish(found, of.result)
+
+    return kernel
+
+
+def _elementwise(program: Program) -> Callable[..., tuple[Array, ...]]:
     dtypes = [program.dtypes[y.index] for y in program.outputs]
-    lines += [f"o{k} = v{y.index};" for k, y in enumerate(program.outputs)]
+    lines = [f"o{k} = v{y.index};" for k, y in enumerate(program.outputs)]
     function = cp.ElementwiseKernel(
-        ", ".join(f"{dtype.name} i{i}" for i, dtype in enumerate(program.inputs)),
+        _parameters(program.inputs),
         ", ".join(f"{dtype.name} o{k}" for k, dtype in enumerate(dtypes)),
-        "\n".join(lines),
+        "\n".join([*_body(program), *lines]),
         "autograd_gpu_fused",
     )
 
@@ -112,6 +126,47 @@ def elementwise_kernel(program: Program) -> Callable[..., tuple[Array, ...]]:
     return kernel
 
 
+def _summing(program: Program, y: Ref, total: Any, after: Program) -> Any:
+    """The kernel that sums the value `y` of a program, and what comes after that."""
+    (end,) = after.outputs
+    names = ", ".join(f"i{i}" for i in range(len(program.inputs)))
+    return cp.ReductionKernel(
+        _parameters(program.inputs),
+        f"{after.dtypes[end.index].name} o0",
+        f"autograd_gpu_element({names})",
+        "a + b",
+        "o0 = autograd_gpu_end(a)",
+        "0",
+        "autograd_gpu_fused_sum",
+        reduce_type=_compute(total),
+        preamble=_function("autograd_gpu_element", program, y, _compute(total))
+        + _function("autograd_gpu_end", after, end, _compute(after.dtypes[end.index])),
+    )
+
+
+def _function(name: str, program: Program, y: Ref, kind: str) -> str:
+    """A function of the inputs of a program that returns its value `y`."""
+    given = ", ".join(f"{_compute(dtype)} i{i}" for i, dtype in enumerate(program.inputs))
+    lines = [*_body(program), f"return ({kind})(v{y.index});"]
+    return f"__device__ {kind} {name}({given}) {{\n{chr(10).join(lines)}\n}}\n"
+
+
+def _parameters(dtypes: Sequence[Any]) -> str:
+    return ", ".join(f"{dtype.name} i{i}" for i, dtype in enumerate(dtypes))
+
+
+def _body(program: Program) -> list[str]:
+    """The statements that compute `v0`, `v1`, ... from `i0`, `i1`, ..."""
+    for dtype in program.dtypes:
+        if dtype.name not in _TYPES and dtype.name != "float16":
+            raise NotFusable(f"no fused kernels of {dtype.name} on a GPU")
+    n = len(program.inputs)
+    lines = [_declared(f"v{i}", dtype, f"i{i}") for i, dtype in enumerate(program.inputs)]
+    for i, step in enumerate(program.steps):
+        lines.append(_declared(f"v{n + i}", step.dtype, _expression(step, program)))
+    return lines
+
+
 def _compute(dtype: Any) -> str:
     """The C type that values of `dtype` are kept in; half ones are rounded at every step."""
     return "float" if dtype.name == "float16" else _TYPES[dtype.name]
@@ -120,8 +175,8 @@ def _compute(dtype: Any) -> str:
 def _declared(name: str, dtype: Any, value: str) -> str:
     kind = _compute(dtype)
     if dtype.name == "float16":
-        value = f"float(float16({kind}({value})))"
-    return f"const {kind} {name} = {kind}({value});"
+        value = f"float(float16(({kind})({value})))"
+    return f"const {kind} {name} = ({kind})({value});"
 
 
 def _expression(step: Step, program: Program) -> str:
@@ -152,7 +207,7 @@ def _chosen(name: str, args: tuple[Any, ...], dtype: Any, program: Program) -> s
         return f"{condition} ? {_operand(a, kind)} : {_operand(b, kind)}"
     x = _operand(args[0], kind)
     if name == "masked":
-        return f"{_operand(args[1], 'bool')} ? {x} : {kind}(0)"
+        return f"{_operand(args[1], 'bool')} ? {x} : ({kind})(0)"
     low, high = [None if v is None else _operand(v, kind) for v in (*args[1:], None, None)[:2]]
     if low is not None:
         x = f"({x} < {low} ? {low} : {x})"
@@ -161,14 +216,14 @@ def _chosen(name: str, args: tuple[Any, ...], dtype: Any, program: Program) -> s
 
 def _operand(x: Any, kind: str) -> str:
     if isinstance(x, Ref):
-        return f"{kind}(v{x.index})"
+        return f"({kind})(v{x.index})"
     number = x.item() if hasattr(x, "item") else x
     if isinstance(number, complex):
         raise NotFusable("no fused kernels of complex numbers on a GPU")
     if number != number:
-        return f"{kind}(__longlong_as_double(0x7ff8000000000000ll))"
+        return f"({kind})(__longlong_as_double(0x7ff8000000000000ll))"
     if number in (float("inf"), -float("inf")):
-        return f"{kind}({'-' * (number < 0)}__longlong_as_double(0x7ff0000000000000ll))"
+        return f"({kind})({'-' * (number < 0)}__longlong_as_double(0x7ff0000000000000ll))"
     if isinstance(number, float):
-        return f"{kind}({number!r})"
-    return f"{kind}({int(number)}ll)"
+        return f"({kind})({number!r})"
+    return f"({kind})({int(number)}ll)"

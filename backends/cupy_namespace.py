@@ -29,7 +29,7 @@ from autograd_gpu.backends import (
     cupy_rows,
     cupy_scatter,
 )
-from autograd_gpu.backends.cupy_fuse import elementwise_kernel
+from autograd_gpu.backends.cupy_fuse import fused_kernel
 from autograd_gpu.backends.indexing import assign_last
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
@@ -57,7 +57,7 @@ def namespace() -> ModuleType:
         cumsum=cumsum,
         cumulative_prod=_through_float32(compat.cumulative_prod),
         cumulative_sum=_through_float32(compat.cumulative_sum),
-        elementwise_kernel=elementwise_kernel,
+        fused_kernel=fused_kernel,
         erf=erf,
         group_norm_gradients=cupy_layer_norm.group_norm_gradients,
         groups_normalised=cupy_layer_norm.groups_normalised,

@@ -1,28 +1,29 @@
-"""Fused elementwise programs for NumPy: block by block, every step into a buffer in the cache."""
+"""Fused programs for NumPy: tile by tile, every step into a buffer in the cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
-from math import prod
 from types import CodeType
 from typing import Any
 
 import numpy as np
 
 from autograd_gpu.backends.numpy_functions import number_arrays
+from autograd_gpu.backends.numpy_tiles import Adding, grid
 from autograd_gpu.backends.scratch import scratch
 from autograd_gpu.program import Program, Ref
+from autograd_gpu.summing import Sums
 from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
 
 CACHE = 4 << 20
-"""Bytes that the blocks of a program may take.  They are written in long runs, for which a core's
+"""Bytes that the tiles of a program may take.  They are written in long runs, for which a core's
 share of the third-level cache is fast enough."""
 
 SMALLEST, LARGEST = 1 << 13, 1 << 17
-"""Elements of a block.  GELU on a million floats took 2.5 ms with 2^15, 2.3 with 2^16, 2.1 with
+"""Elements of a tile.  GELU on a million floats took 2.5 ms with 2^15, 2.3 with 2^16, 2.1 with
 2^17 and hardly less with 2^18."""
 
 COSTLY = frozenset(
@@ -37,44 +38,57 @@ COSTLY = frozenset(
 _FILLED = ("zeros_like", "ones_like", "full_like")
 
 
-def elementwise_kernel(program: Program, xp: Any) -> Callable[..., tuple[Array, ...]]:
+def fused_kernel(
+    program: Program, sums: Sums | None, xp: Any
+) -> Callable[..., tuple[Array, ...]]:
     """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
-    broadcast to `shape`; it returns new arrays of that shape."""
-    source, constants, buffers = _source(program, xp)
+    broadcast to `shape`; it returns new arrays: what `sums` makes of the first outputs, and the
+    other outputs, of that shape."""
+    totals = sums.totals if sums is not None else ()
+    source, constants, buffers = _source(program, len(totals), xp)
     scope = dict(constants, copyto=np.copyto)
     exec(_compiled(source), scope)
-    run: Callable[..., None] = scope["run"]
-    dtypes = [program.dtypes[y.index] for y in program.outputs]
+    run: Callable[..., tuple[Array, ...]] = scope["run"]
+    dtypes = [program.dtypes[y.index] for y in program.outputs[len(totals) :]]
     live = sum(d.itemsize for d in (*buffers, *program.inputs, *dtypes))
     block = SMALLEST
     while block < LARGEST and 2 * block * live <= CACHE:
         block *= 2
+    axes = sums.of.axes if sums is not None else ()
 
     def kernel(arrays: Sequence[Array], shape: tuple[int, ...]) -> tuple[Array, ...]:
-        size = prod(shape)
-        inputs = [_flat(x, shape, size) for x in arrays]
+        tiles = grid(shape, tuple([x.shape for x in arrays]), axes, block)
+        inputs = [tiles.matrix(x, k) for k, x in enumerate(arrays)]
         outputs = tuple([np.empty(shape, dtype) for dtype in dtypes])
-        flat = [y.reshape(-1) for y in outputs]
+        flat = [y.reshape(tiles.rows, tiles.columns) for y in outputs]
+        adding = Adding(tiles, sums, xp) if sums is not None else None
 
         def part(i: int) -> None:
-            start, stop = i * block, min((i + 1) * block, size)
-            n = stop - start
-            run(
-                [x[start:stop] if x.ndim else x for x in inputs],
-                [y[start:stop] for y in flat],
-                [scratch(f"fused{k}", (n,), dtype) for k, dtype in enumerate(buffers)],
+            rows, columns = tiles.tile(i)
+            size = (rows.stop - rows.start, columns.stop - columns.start)
+            values = run(
+                [_cut(x, rows, columns) for x in inputs],
+                [y[rows, columns] for y in flat],
+                [scratch(f"fused{k}", size, dtype) for k, dtype in enumerate(buffers)],
             )
+            if adding is not None:
+                adding.put(i, values)
 
-        if size <= block:
-            part(0)
-        else:
-            share(part, -(-size // block))
-        return outputs
+        share(part, tiles.count)
+        return outputs if adding is None else (*adding.results(), *outputs)
 
     # once on one element: what fails, fails here, where the plain ops can still be taken
     with np.errstate(all="ignore"):
-        kernel([np.ones(1, dtype) for dtype in program.inputs], (1,))
+        one = (1, 1)
+        run(*[[np.ones(one, dtype) for dtype in kinds] for kinds in (program.inputs, dtypes, buffers)])
     return kernel
+
+
+def _cut(x: Array, rows: slice, columns: slice) -> Array:
+    if not x.ndim:
+        return x
+    m, n = x.shape
+    return x[rows if m > 1 else slice(None), columns if n > 1 else slice(None)]
 
 
 @cache
@@ -82,16 +96,11 @@ def _compiled(source: str) -> CodeType:
     return compile(source, "<fused>", "exec")
 
 
-def _flat(x: Array, shape: tuple[int, ...], size: int) -> Array:
-    if x.size == 1:
-        return x.reshape(())
-    if x.size != size or x.shape != shape:
-        x = np.broadcast_to(x, shape)
-    return x.reshape(-1)
-
-
-def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dtype[Any]]]:
-    """The source of `run(inputs, outputs, buffers)`, the names in it, and the buffers' dtypes."""
+def _source(
+    program: Program, summed: int, xp: Any
+) -> tuple[str, dict[str, Any], list[np.dtype[Any]]]:
+    """The source of `run(inputs, outputs, buffers)`, the names in it, and the buffers' dtypes.  It
+    returns the values of the first outputs, which are `summed`, and writes the others."""
     constants: dict[str, Any] = {}
     buffers: list[np.dtype[Any]] = []
     free: dict[Any, list[str]] = {}
@@ -99,7 +108,10 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
     n = len(program.inputs)
     names = {i: f"i{i}" for i in range(n)}
     target = {}
-    for k, y in enumerate(program.outputs):
+    returned, written = program.outputs[:summed], program.outputs[summed:]
+    for y in returned:
+        last[y.index] = len(program.steps)
+    for k, y in enumerate(written):
         if y.index >= n and y.index not in target:
             target[y.index] = f"o{k}"
     lines = []
@@ -150,18 +162,19 @@ def _source(program: Program, xp: Any) -> tuple[str, dict[str, Any], list[np.dty
                 keywords.append(f", {k}=k{len(constants)}")
                 constants[f"k{len(constants)}"] = v
             lines.append(f"{out}[...] = {step.name}({', '.join(args)}{''.join(keywords)})")
-    for k, y in enumerate(program.outputs):
+    for k, y in enumerate(written):
         if names[y.index] != f"o{k}":
             lines.append(f"copyto(o{k}, {names[y.index]})")
+    lines.append(f"return {''.join([names[y.index] + ', ' for y in returned]) or '()'}")
     head = ["def run(inputs, outputs, buffers):"]
     for letter, count, group in (
         ("i", n, "inputs"),
-        ("o", len(program.outputs), "outputs"),
+        ("o", len(written), "outputs"),
         ("b", len(buffers), "buffers"),
     ):
         if count:
             head.append(f"    {''.join(f'{letter}{k}, ' for k in range(count))} = {group}")
-    return "\n".join([*head, *[f"    {line}" for line in lines or ["pass"]]]), constants, buffers
+    return "\n".join([*head, *[f"    {line}" for line in lines]]), constants, buffers
 
 
 def _take(dtype: Any, buffers: list[Any], free: dict[Any, list[str]]) -> str:

@@ -221,8 +221,8 @@ def _namespace() -> ModuleType:
     for name in ("arange", "eye", "full", "linspace", "ones", "zeros"):
         setattr(xp, name, _created(name))
 
-    def elementwise_kernel(program: Any) -> Any:
-        return _whole(plain.elementwise_kernel(program))
+    def fused_kernel(program: Any, sums: Any) -> Any:
+        return _whole(plain.fused_kernel(program, sums))
 
     vars(xp).update(
         asarray=_asarray,
@@ -230,7 +230,7 @@ def _namespace() -> ModuleType:
         astype=_astype,
         blockwise=_blockwise,
         broadcast_to=_broadcast_to,
-        elementwise_kernel=elementwise_kernel,
+        fused_kernel=fused_kernel,
         empty=_empty,
         masked=_masked,
         matmul=_matmul,
