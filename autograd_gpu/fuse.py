@@ -63,7 +63,7 @@ class Fused:
         raw = [x.value if isinstance(x, Variable) else x for x in arrays]
         if edges is not None:
             gradient = self._gradient(plan, args, kwargs, [edge is not None for edge in edges])
-            kernels = gradient.kernels(plan, backend, raw)
+            kernels = gradient.kernels(plan, backend, raw, edges)
             if isinstance(kernels, str):
                 self.reason = f"its gradient can't be fused: {kernels}"
                 return self.function(*args, **kwargs)
@@ -89,9 +89,12 @@ class Fused:
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else functools.partial(self, owner)
 
-    def kernels(self, forward: Plan, backend: Backend, arrays: Sequence[Array]) -> Any:
+    def kernels(
+        self, forward: Plan, backend: Backend, arrays: Sequence[Array], edges: Edges
+    ) -> Any:
         """For the gradient function `self` the kernels of the forward and of the backward, the
-        first with what it keeps as further outputs; or why there are none."""
+        first with what it keeps as further outputs, the second with gradients that it may sum to
+        the shapes of their arrays; or why there are none."""
         found = forward.kernels.get(self)
         if found is None:
             try:
@@ -104,8 +107,9 @@ class Fused:
                 first, second = sharing(
                     forward.program, plan.program, outputs, costly, are_stored=sums is None
                 )
+                targets = [x.shape for x, to in zip(arrays, edges, strict=True) if to is not None]
                 compiled = backend.xp.fused_kernel
-                found = compiled(first, sums), compiled(second, None)
+                found = compiled(first, sums, ()), compiled(second, None, targets)
             except NotFusable as error:
                 found = str(error)
             forward.kernels[self] = found

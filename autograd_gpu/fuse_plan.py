@@ -54,7 +54,7 @@ class Plan:
         self.dtypes = [whole.dtypes[y.index] for y in whole.outputs]
         self.program, self.sums = split(whole)
         self.kernels: dict[Any, Any] = {}
-        self.kernel = compiled(self.program, self.sums)
+        self.kernel = compiled(self.program, self.sums, ())
 
     @property
     def seed(self) -> tuple[int, ...] | None:

@@ -72,8 +72,9 @@ def sharing(
 
     The inputs of `backward` are as many `gradients` and then those of `forward`.  Kept are the
     results of `costly` functions, and outputs if they `are_stored` anyway, as far as `backward`
-    would compute them anew; or, if it is not more memory, all that the gradients meet: of a
-    function of one array that is its slope, by which the backward has but to multiply.
+    would compute them anew, or what alone is made of them; or, if it is not more memory, all that
+    the gradients meet: of a function of one array that is its slope, by which the backward has but
+    to multiply.
     """
     ids: dict[Any, int] = {}
     n = len(forward.inputs)
@@ -97,8 +98,10 @@ def sharing(
         new = [i for i in kept if place.get(found[i]) not in outputs]
         return sum(backward.dtypes[i].itemsize for i in new)
 
+    depends = _depends(gradients, backward)
     kept = _back_to(cut, backward, [y.index for y in backward.outputs]) & cut
-    met = _met_by(gradients, backward)
+    kept = _latest(kept, backward, depends)
+    met = _met_by(backward, depends)
     if size(met) <= size(kept) > 0:
         kept = met
     if not kept:
@@ -155,17 +158,44 @@ def _back_to(given: Collection[int], program: Program, ends: Sequence[int]) -> s
     return found
 
 
-def _met_by(gradients: int, backward: Program) -> set[int]:
+def _depends(gradients: int, backward: Program) -> list[bool]:
+    """For each value whether it depends on the gradients."""
+    depends = [i < gradients for i in range(len(backward.inputs))]
+    for step in backward.steps:
+        depends.append(any(depends[x.index] for x in step.args if isinstance(x, Ref)))
+    return depends
+
+
+def _met_by(backward: Program, depends: Sequence[bool]) -> set[int]:
     """The results that do not depend on the gradients, and that steps read which do."""
     n = len(backward.inputs)
-    depends = [i < gradients for i in range(n)]
     met: set[int] = set()
-    for step in backward.steps:
-        read = [x.index for x in step.args if isinstance(x, Ref)]
-        depends.append(any(depends[i] for i in read))
-        if depends[-1]:
-            met.update(i for i in read if i >= n and not depends[i])
+    for i, step in enumerate(backward.steps, n):
+        if depends[i]:
+            read = [x.index for x in step.args if isinstance(x, Ref)]
+            met.update(k for k in read if k >= n and not depends[k])
     return met
+
+
+def _latest(kept: Collection[int], backward: Program, depends: Sequence[bool]) -> set[int]:
+    """Instead of values that one step reads the result of that step, and so on, as far as it does
+    not depend on the gradients and is no larger."""
+    n = len(backward.inputs)
+    ends = {y.index for y in backward.outputs}
+    readers: dict[int, list[int]] = {}
+    for i in sorted(_back_to((), backward, list(ends))):
+        if i >= n:
+            for k in {x.index for x in backward.steps[i - n].args if isinstance(x, Ref)}:
+                readers.setdefault(k, []).append(i)
+    found = set()
+    for i in kept:
+        while i not in ends and len(readers[i]) == 1:
+            (after,) = readers[i]
+            if depends[after] or backward.dtypes[after].itemsize > backward.dtypes[i].itemsize:
+                break
+            i = after
+        found.add(i)
+    return found
 
 
 def _numbered(program: Program, inputs: Sequence[Any], ids: dict[Any, int]) -> list[int]:

@@ -18,6 +18,9 @@ from autograd_gpu.summing import SUM, Summed
 
 _CONSTANT = ("full_like", "ones_like", "zeros_like")
 
+# Functions that are no ufuncs of NumPy's, but forms of such with an `out`.
+_COMPILED = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
+
 
 class Trace:
     """The steps of one program, each written once however often it is computed.
@@ -57,8 +60,8 @@ class Trace:
             args, kwargs = self._astype(*args, **kwargs)
             if args[0].dtype == args[1]:
                 return self.kind(self, args[0].index)
-        elif isinstance(getattr(self.xp, name), _ufunc_type(self.xp)):
-            inputs = getattr(self.xp, name).nin
+        else:
+            inputs = 2 if name in _COMPILED else getattr(getattr(self.xp, name), "nin", len(args))
             if len(args) > inputs:  # the array into which the result is written
                 (out,) = args[inputs:]
                 args = args[:inputs]
@@ -79,7 +82,7 @@ class Trace:
         given = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(sorted({range(n)[i] for i in given}))
         count = prod([shape[i] for i in axes])
-        if n and not axes or mean and not count:
+        if (n and not axes) or (mean and not count):
             raise NotFusable(f"it takes the {'mean' if mean else 'sum'} of nothing")
         example = self.examples[x.index]
         found = (self.xp.mean if mean else self.xp.sum)(example, dtype=dtype).dtype
@@ -125,11 +128,9 @@ class Trace:
             return None
         kinds = {self.summed[i] for i in read}
         if len(kinds) > 1:
-            both = None in kinds
-            raise NotFusable(
-                "it goes on to compute elements with a sum" if both
-                else "its sums are over different axes, or not of one shape"
-            )  # fmt: skip
+            if None in kinds:
+                raise NotFusable("it goes on to compute elements with a sum")
+            raise NotFusable("its sums are over different axes, or not of one shape")
         return kinds.pop()
 
     def _argument(self, x: Any) -> Any:
@@ -166,10 +167,6 @@ class Trace:
 
 def _is_half(dtype: Any) -> bool:
     return dtype.itemsize == 2 and dtype.kind in "fV"
-
-
-def _ufunc_type(xp: Any) -> type:
-    return type(xp.exp)
 
 
 def _key(x: Any) -> Any:

@@ -85,9 +85,12 @@ _LOGICAL = {
 }
 
 
-def fused_kernel(program: Program, sums: Sums | None) -> Callable[..., tuple[Array, ...]]:
+def fused_kernel(
+    program: Program, sums: Sums | None, targets: Sequence[Any]
+) -> Callable[..., tuple[Array, ...]]:
     """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
-    broadcast to `shape`; it returns new arrays, of that shape or what `sums` makes of them."""
+    broadcast to `shape`; it returns new arrays, of that shape or what `sums` makes of them.  That
+    its results are to be summed to `targets` is of no use to it."""
     if sums is None:
         return _elementwise(program)
     of, end = sums.of, sums.after

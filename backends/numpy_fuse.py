@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
-from types import CodeType
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_functions import number_arrays
-from autograd_gpu.backends.numpy_tiles import Adding, grid
+from autograd_gpu.backends.numpy_fuse_source import compiled
+from autograd_gpu.backends.numpy_tiles import Grid, Shape, Total
 from autograd_gpu.backends.scratch import scratch
-from autograd_gpu.program import Program, Ref
+from autograd_gpu.program import Program, Ref, Step
 from autograd_gpu.summing import Sums
 from autograd_gpu.threads import share
 
-Array = np.ndarray[Any, Any]
+Array: TypeAlias = np.ndarray[Any, Any]
 
 CACHE = 4 << 20
 """Bytes that the tiles of a program may take.  They are written in long runs, for which a core's
@@ -35,53 +33,136 @@ COSTLY = frozenset(
 )  # fmt: skip
 """Functions that take longer than writing their result to memory and reading it again."""
 
-_FILLED = ("zeros_like", "ones_like", "full_like")
-
 
 def fused_kernel(
-    program: Program, sums: Sums | None, xp: Any
+    program: Program, sums: Sums | None, targets: Sequence[Shape], xp: Any
 ) -> Callable[..., tuple[Array, ...]]:
     """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
     broadcast to `shape`; it returns new arrays: what `sums` makes of the first outputs, and the
-    other outputs, of that shape."""
-    totals = sums.totals if sums is not None else ()
-    source, constants, buffers = _source(program, len(totals), xp)
-    scope = dict(constants, copyto=np.copyto)
-    exec(_compiled(source), scope)
-    run: Callable[..., tuple[Array, ...]] = scope["run"]
-    dtypes = [program.dtypes[y.index] for y in program.outputs[len(totals) :]]
-    live = sum(d.itemsize for d in (*buffers, *program.inputs, *dtypes))
-    block = SMALLEST
-    while block < LARGEST and 2 * block * live <= CACHE:
-        block *= 2
-    axes = sums.of.axes if sums is not None else ()
+    other outputs, of that shape or, as far as that is no more work, summed to their `targets`."""
+    known: dict[Any, _Kernel] = {}
 
-    def kernel(arrays: Sequence[Array], shape: tuple[int, ...]) -> tuple[Array, ...]:
-        tiles = grid(shape, tuple([x.shape for x in arrays]), axes, block)
-        inputs = [tiles.matrix(x, k) for k, x in enumerate(arrays)]
-        outputs = tuple([np.empty(shape, dtype) for dtype in dtypes])
-        flat = [y.reshape(tiles.rows, tiles.columns) for y in outputs]
-        adding = Adding(tiles, sums, xp) if sums is not None else None
-
-        def part(i: int) -> None:
-            rows, columns = tiles.tile(i)
-            size = (rows.stop - rows.start, columns.stop - columns.start)
-            values = run(
-                [_cut(x, rows, columns) for x in inputs],
-                [y[rows, columns] for y in flat],
-                [scratch(f"fused{k}", size, dtype) for k, dtype in enumerate(buffers)],
-            )
-            if adding is not None:
-                adding.put(i, values)
-
-        share(part, tiles.count)
-        return outputs if adding is None else (*adding.results(), *outputs)
+    def kernel(arrays: Sequence[Array], shape: Shape) -> tuple[Array, ...]:
+        shapes = tuple([x.shape for x in arrays])
+        found = known.get(shapes)
+        if found is None:
+            found = known[shapes] = _Kernel(program, sums, targets, shape, shapes, xp)
+        return found(arrays)
 
     # once on one element: what fails, fails here, where the plain ops can still be taken
+    run, buffers = compiled(program, [False] * len(program.outputs), xp)
+    dtypes = [program.dtypes[y.index] for y in program.outputs]
     with np.errstate(all="ignore"):
-        one = (1, 1)
-        run(*[[np.ones(one, dtype) for dtype in kinds] for kinds in (program.inputs, dtypes, buffers)])
+        run(*[[np.ones((1, 1), x) for x in kinds] for kinds in (program.inputs, dtypes, buffers)])
     return kernel
+
+
+class _Kernel:
+    """A program for arrays of given shapes."""
+
+    def __init__(
+        self,
+        program: Program,
+        sums: Sums | None,
+        targets: Sequence[Shape],
+        shape: Shape,
+        shapes: Sequence[Shape],
+        xp: Any,
+    ) -> None:
+        self.sums, self.shape, self.xp = sums, shape, xp
+        self.grid = Grid(shape, shapes, sums.of.axes if sums is not None else ())
+        self.dtypes = [program.dtypes[y.index] for y in program.outputs]
+        self.targets = [*targets] or [shape] * len(self.dtypes)
+        self.added = len(sums.totals) if sums is not None else 0
+        self.ways = [self._way(k) for k in range(len(self.dtypes))]
+        self.early, late = _early(program, self.grid)
+        self.run, self.buffers = compiled(late, [way is not None for way in self.ways], xp)
+        written = [x for x, way in zip(self.dtypes, self.ways, strict=True) if way is None]
+        live = sum(x.itemsize for x in (*self.buffers, *program.inputs, *written))
+        block = SMALLEST
+        while block < LARGEST and 2 * block * live <= CACHE:
+            block *= 2
+        self.grid.cut(block, any(way is not None and way[0] == 0 for way in self.ways))
+
+    def _way(self, k: int) -> tuple[int | None, Any] | None:
+        """The axis of matrices over which an output is added up, and the dtype; None if it is
+        written as it is."""
+        dtype, grid = self.dtypes[k], self.grid
+        if k < self.added:
+            assert self.sums is not None
+            return None if grid.along is None else (grid.along, self.sums.totals[k])
+        varies = grid.of(self.targets[k - self.added])
+        if varies is None or varies == (True, True):
+            return None
+        axis = {(False, False): None, (True, False): 1, (False, True): 0}[varies]
+        return axis, np.dtype(np.float32) if dtype.itemsize == 2 else dtype
+
+    def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
+        grid = self.grid
+        inputs = [grid.matrix(x, k) for k, x in enumerate(arrays)]
+        for step in self.early:
+            inputs.append(_applied(step, inputs, self.xp))
+        outputs: list[Any] = [
+            np.empty(self.shape, dtype) if way is None else Total(grid, *way, self.xp)
+            for dtype, way in zip(self.dtypes, self.ways, strict=True)
+        ]
+        totals = [y for y in outputs if type(y) is Total]
+        written = [y.reshape(grid.rows, grid.columns) for y in outputs if type(y) is not Total]
+
+        def part(i: int) -> None:
+            rows, columns = tile = grid.tiles[i]
+            size = (rows.stop - rows.start, columns.stop - columns.start)
+            values = self.run(
+                [_cut(x, rows, columns) for x in inputs],
+                [y[tile] for y in written],
+                [scratch(f"fused{k}", size, dtype) for k, dtype in enumerate(self.buffers)],
+            )
+            for total, x in zip(totals, values, strict=True):
+                total.put(i, x)
+
+        share(part, len(grid.tiles))
+        results = [y.result() if type(y) is Total else y for y in outputs]
+        for k in range(self.added, len(results)):
+            if self.ways[k] is not None:
+                y = np.asarray(results[k]).astype(self.dtypes[k], copy=False)
+                results[k] = y.reshape(self.targets[k - self.added])
+        return (*self._made_of(results[: self.added]), *results[self.added :])
+
+    def _made_of(self, totals: list[Any]) -> list[Array]:
+        """The results that are made of sums."""
+        if self.sums is None:
+            return []
+        of, after, rest = self.sums.of, self.sums.after, self.grid.rest
+        for k, dtype in enumerate(self.sums.totals):
+            x = np.asarray(totals[k])
+            if rest:
+                x = np.add.reduce(x.reshape(self.grid.left), rest, dtype)
+            totals[k] = np.asarray(x).reshape(of.result)
+        for step in after.steps:
+            totals.append(_applied(step, totals, self.xp))
+        return [totals[y.index] for y in after.outputs]
+
+
+def _early(program: Program, grid: Grid) -> tuple[list[Step], Program]:
+    """The steps that compute but a row, a column or a number, and the program after these, with
+    their results as further inputs."""
+    n = len(program.inputs)
+    varies = [(True, True) if x is None else x for x in grid.varies]
+    for step in program.steps:
+        read = [varies[x.index] for x in step.args if isinstance(x, Ref)]
+        varies.append((any(a for a, _ in read), any(b for _, b in read)))
+    first = [i for i in range(n, len(varies)) if varies[i] != (True, True)]
+    order = [*range(n), *first, *[i for i in range(n, len(varies)) if varies[i] == (True, True)]]
+    places = {i: k for k, i in enumerate(order)}
+    moved = [program.steps[i - n].moved(places) for i in order[n:]]
+    early, late = moved[: len(first)], moved[len(first) :]
+    outputs = tuple([Ref(places[y.index]) for y in program.outputs])
+    return early, Program((*program.inputs, *[x.dtype for x in early]), tuple(late), outputs)
+
+
+def _applied(step: Step, values: Sequence[Any], xp: Any) -> Array:
+    args = [values[x.index] if isinstance(x, Ref) else x for x in step.args]
+    return np.asarray(getattr(xp, step.name)(*args, **step.kwargs))
 
 
 def _cut(x: Array, rows: slice, columns: slice) -> Array:
@@ -89,101 +170,3 @@ def _cut(x: Array, rows: slice, columns: slice) -> Array:
         return x
     m, n = x.shape
     return x[rows if m > 1 else slice(None), columns if n > 1 else slice(None)]
-
-
-@cache
-def _compiled(source: str) -> CodeType:
-    return compile(source, "<fused>", "exec")
-
-
-def _source(
-    program: Program, summed: int, xp: Any
-) -> tuple[str, dict[str, Any], list[np.dtype[Any]]]:
-    """The source of `run(inputs, outputs, buffers)`, the names in it, and the buffers' dtypes.  It
-    returns the values of the first outputs, which are `summed`, and writes the others."""
-    constants: dict[str, Any] = {}
-    buffers: list[np.dtype[Any]] = []
-    free: dict[Any, list[str]] = {}
-    last = program.last_uses()
-    n = len(program.inputs)
-    names = {i: f"i{i}" for i in range(n)}
-    target = {}
-    returned, written = program.outputs[:summed], program.outputs[summed:]
-    for y in returned:
-        last[y.index] = len(program.steps)
-    for k, y in enumerate(written):
-        if y.index >= n and y.index not in target:
-            target[y.index] = f"o{k}"
-    lines = []
-    for number, step in enumerate(program.steps):
-        index = n + number
-        function = getattr(xp, step.name)
-        is_ufunc = isinstance(function, np.ufunc)
-        kinds = [program.dtypes[x.index] if isinstance(x, Ref) else type(x) for x in step.args]
-        arrays = number_arrays(function, kinds, step.args) if is_ufunc else {}
-        args = []
-        for i, arg in enumerate(step.args):
-            if isinstance(arg, Ref):
-                args.append(names[arg.index])
-            else:
-                args.append(f"c{len(constants)}")
-                constants[args[-1]] = arrays.get(i, arg)
-        dying = [
-            names[arg.index]
-            for arg in {a.index: a for a in step.args if isinstance(a, Ref)}.values()
-            if last[arg.index] == number and names[arg.index][0] == "b"
-        ]
-        in_place = is_ufunc or step.name == "clip"  # may write into what it reads
-        if in_place:
-            _give_back(dying, buffers, free)
-        out = target.get(index) or _take(step.dtype, buffers, free)
-        names[index] = out
-        if not in_place:
-            _give_back(dying, buffers, free)
-        if step.name in _FILLED:
-            fill = {"zeros_like": "0", "ones_like": "1"}.get(step.name) or args[1]
-            lines.append(f"{out}[...] = {fill}")
-        elif is_ufunc and not step.kwargs:
-            constants[step.name] = function
-            # of these two NumPy deprecates the positional form
-            out = f"out={out}" if step.name in ("maximum", "minimum") else out
-            lines.append(f"{step.name}({', '.join(args)}, {out})")
-        elif step.name == "clip" and not step.kwargs:
-            lines.append(f"{args[0]}.clip({', '.join(args[1:])}, out={out})")
-        elif step.name == "astype":
-            lines.append(f"copyto({out}, {args[0]}, 'unsafe')")
-        elif step.name == "where":
-            lines.append(f"copyto({out}, {args[2]}, 'unsafe')")
-            lines.append(f"copyto({out}, {args[1]}, 'unsafe', {args[0]})")
-        else:
-            constants[step.name] = function
-            keywords = []
-            for k, v in step.kwargs.items():
-                keywords.append(f", {k}=k{len(constants)}")
-                constants[f"k{len(constants)}"] = v
-            lines.append(f"{out}[...] = {step.name}({', '.join(args)}{''.join(keywords)})")
-    for k, y in enumerate(written):
-        if names[y.index] != f"o{k}":
-            lines.append(f"copyto(o{k}, {names[y.index]})")
-    lines.append(f"return {''.join([names[y.index] + ', ' for y in returned]) or '()'}")
-    head = ["def run(inputs, outputs, buffers):"]
-    for letter, count, group in (
-        ("i", n, "inputs"),
-        ("o", len(written), "outputs"),
-        ("b", len(buffers), "buffers"),
-    ):
-        if count:
-            head.append(f"    {''.join(f'{letter}{k}, ' for k in range(count))} = {group}")
-    return "\n".join([*head, *[f"    {line}" for line in lines]]), constants, buffers
-
-
-def _take(dtype: Any, buffers: list[Any], free: dict[Any, list[str]]) -> str:
-    if free.get(dtype):
-        return free[dtype].pop()
-    buffers.append(dtype)
-    return f"b{len(buffers) - 1}"
-
-
-def _give_back(names: list[str], buffers: list[Any], free: dict[Any, list[str]]) -> None:
-    for name in names:
-        free.setdefault(buffers[int(name[1:])], []).append(name)

@@ -279,7 +279,7 @@ def test_writing_into_an_array_leaves_others_alone():
     y = x + 1
     alias, copy = y, y.copy()
     y *= 10
-    out = kernels(trace.program([x, y, alias, copy]), None)([np.arange(3.0)], (3,))
+    out = kernels(trace.program([x, y, alias, copy]), None, ())([np.arange(3.0)], (3,))
     for got, want in zip(out, ([0, 1, 2], [10, 20, 30], [10, 20, 30], [1, 2, 3]), strict=True):
         np.testing.assert_array_equal(got, want)
 
