@@ -29,6 +29,7 @@ from autograd_gpu.backends import (
     numpy_pooling,
     numpy_rows,
     numpy_steps,
+    numpy_sums,
 )
 from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_shortcuts import shortcuts
@@ -121,7 +122,7 @@ def namespace() -> ModuleType:
         expm1=numpy_functions.expm1,
         fft=numpy_fft.namespace(),
         masked=numpy_functions.masked,
-        mean=numpy_functions.mean,
+        mean=numpy_sums.mean,
         minimum=numpy_functions.minimum,
         random_bits=random_bits,
         random_unit=random_unit,
@@ -129,9 +130,9 @@ def namespace() -> ModuleType:
         sequence=numpy_lstm.sequence,
         sequence_gradients=numpy_lstm.sequence_gradients,
         special=SpecialFunctions("scipy.special", "pip install scipy"),
-        std=numpy_functions.std,
+        std=numpy_sums.std,
         take=numpy_functions.take,
-        var=numpy_functions.var,
+        var=numpy_sums.var,
         where=numpy_functions.where,
         conv2d=numpy_convolution.conv2d,
         conv2d_input=numpy_convolution.conv2d_input,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_functions import PRODUCT
+from autograd_gpu.backends.numpy_sums import PRODUCT
 from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]

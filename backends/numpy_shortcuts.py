@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from autograd_gpu.backends.numpy_functions import TALL, maximum, ones, sum_
+from autograd_gpu.backends.numpy_functions import maximum
 from autograd_gpu.backends.numpy_matmul import matmul
+from autograd_gpu.backends.numpy_sums import LONG, TALL, ones, sum_
 from autograd_gpu.extension import extension
 
 _ARITHMETIC = ("add", "subtract", "multiply", "divide")
@@ -25,6 +26,7 @@ def shortcuts() -> dict[str, Callable[..., Any]]:
     extension.configure_numpy(
         add_reduce=np.add.reduce,
         larger=np.maximum,
+        many=LONG,
         matmul=matmul,
         maximum=maximum,
         ones=ones,

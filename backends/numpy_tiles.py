@@ -114,13 +114,9 @@ class Total:
         if x.shape != size:
             x = np.broadcast_to(x, size)
         row, column = divmod(i, self.grid.across)
-        if self.axis is None:
-            self.parts[row, column] = np.add.reduce(x, None, self.parts.dtype)
-        elif self.axis:
-            np.add.reduce(x, 1, self.parts.dtype, self.parts[rows, column])
-        else:
-            dtype = None if x.dtype == self.parts.dtype else self.parts.dtype
-            self.parts[row, columns] = self.xp.sum(x, axis=0, dtype=dtype)
+        place = {None: (row, column), 0: (row, columns), 1: (rows, column)}[self.axis]
+        dtype = None if x.dtype == self.parts.dtype else self.parts.dtype
+        self.parts[place] = self.xp.sum(x, axis=self.axis, dtype=dtype)
 
     def result(self) -> Any:
         """The sum, of one axis or none."""

@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/extension.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 8
+#define INTERFACE 9
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {

@@ -25,9 +25,10 @@ static struct {
     PyObject *ones;                      /* ones(n, dtype), the same array each time */
     PyObject *add_reduce, *larger;       /* np.add.reduce, np.maximum */
     PyObject *small;                     /* elements up to which only the call counts */
+    PyObject *many;                      /* elements from which on NumPy's own sum is slower */
     PyObject *axis, *dtype, *keepdims, *dot, *ravel;
     PyObject *known_ones[2][MOST_ONES + 1];
-    Py_ssize_t most;
+    Py_ssize_t most, least;              /* these two numbers */
 } np;
 
 /* The call of a definition. */
@@ -171,7 +172,8 @@ numpy_sum(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t given, 
             if (total != NULL || PyErr_Occurred())
                 return total;
         }
-        if (call[1] == Py_None || size_up_to(args[0], np.most) <= np.most) {
+        Py_ssize_t most = call[1] == Py_None ? np.least - 1 : np.most;
+        if (size_up_to(args[0], most) <= most) {
             call[0] = args[0];
             return PyObject_Vectorcall(np.add_reduce, call, 5, NULL);
         }
@@ -222,9 +224,11 @@ configure_numpy(PyObject *Py_UNUSED(module), PyObject *args, PyObject *given)
     if (take(given, "matmul", &np.matmul) < 0 || take(given, "sum", &np.sum) < 0
         || take(given, "maximum", &np.maximum) < 0 || take(given, "zeros", &np.zeros) < 0
         || take(given, "ones", &np.ones) < 0 || take(given, "add_reduce", &np.add_reduce) < 0
-        || take(given, "larger", &np.larger) < 0 || take(given, "small", &np.small) < 0)
+        || take(given, "larger", &np.larger) < 0 || take(given, "small", &np.small) < 0
+        || take(given, "many", &np.many) < 0)
         return NULL;
     np.most = PyLong_AsSsize_t(np.small);
+    np.least = PyLong_AsSsize_t(np.many);
     if (PyErr_Occurred())
         return NULL;
     if (!PyTuple_CheckExact(np.zeros) || PyTuple_GET_SIZE(np.zeros) != USUAL) {
