@@ -1,8 +1,9 @@
 """fuse: a function of elementwise ops becomes one op, and its derivative another one.
 
 The function is run once on Symbols, which write down what it computes; so is the engine, through
-the ops' own derivatives, for the gradients.  A backend makes one kernel of each.  The gradients are
-a function of elementwise ops too, and are fused, and differentiated, in the same way.
+the ops' own derivatives, for the gradients.  A backend makes one kernel of each.  Sums may come
+last, since their gradients are those of all elements.  The gradients are a function of elementwise
+ops again, and are fused, and differentiated, in the same way.
 """
 
 from __future__ import annotations
@@ -221,19 +222,24 @@ def fuse(function: Callable[..., Any]) -> Fused:
     """Make one kernel of a function of elementwise ops, and another one of its gradients.
 
     The function takes Variables or arrays that broadcast to one shape, besides numbers, strings
-    and None, and returns a Variable or a tuple of them.  It runs once for every combination of
-    shapes, dtypes and other arguments, so what it computes must depend on these only.  Inputs are
-    kept for the backward, and on a CPU what takes longer to compute anew (exponentials and such),
-    or if it is no more memory, all that the gradients are multiplied by.
+    and None, and returns a Variable or a tuple of them.  It may end in sums or means, over all axes
+    or over the same ones, and compute with these: negate or scale them, add them to each other, or
+    what needs no gradient anything else.
+
+    It runs once for every combination of shapes, dtypes and other arguments, so what it computes
+    must depend on these only.  Inputs are kept for the backward, and on a CPU what takes longer to
+    compute anew (exponentials and such), or if it is no more memory, all that the gradients are
+    multiplied by.
 
     It pays for several ops on large arrays, the memory of which each op by itself would read and
     write.  On a CPU it does not pay on small arrays: looking up the kernel takes longer there than
     the ops do, and the plain function is faster.  What helps a step of these is `compile`.
 
-    Where a function can't be fused (it sums, indexes, branches on values, uses arrays that are no
-    arguments, writes into its arguments, or has a result of another shape than all of them
-    together), or is one op that has a kernel of its own (`gelu` in its tanh form on a CPU), it runs
-    op by op as if it were not decorated, and `.reason` says why.
+    Where a function can't be fused (it indexes, branches on values, goes on to compute elements
+    with a sum, uses arrays that are no arguments, writes into its arguments, or has a result of
+    another shape than all of them together), where the gradient needs the value of a sum (of its
+    square root, say), or where it is one op that has a kernel of its own (`gelu` in its tanh form
+    on a CPU), it runs op by op as if it were not decorated, and `.reason` says why.
 
     >>> @fuse
     ... def swish(x, beta=1.0):
@@ -244,6 +250,13 @@ def fuse(function: Callable[..., Any]) -> Fused:
     array([0.5  , 0.928], dtype=float32)
     >>> print(swish.reason)
     None
+    >>> import math
+    >>> @fuse
+    ... def log_cosh_loss(x, target):
+    ...     return mean(logaddexp(x - target, target - x) - math.log(2))
+    >>> loss = log_cosh_loss(x, Variable([0.0, 0.0]))
+    >>> f"{loss.item():.3f}", log_cosh_loss.reason
+    ('0.217', None)
     """
     require_function("fuse", function, "fuse(f)(x)")
     return Fused(function)

@@ -211,6 +211,8 @@ def _numbered(program: Program, inputs: Sequence[Any], ids: dict[Any, int]) -> l
 
 def equal(a: Program, b: Program) -> bool:
     """Whether two programs of the same inputs compute the same results, and in the same way."""
+    if a.inputs != b.inputs:
+        return False
     ids: dict[Any, int] = {}
     known = [_numbered(p, range(len(p.inputs)), ids) for p in (a, b)]
     first, second = (
@@ -221,7 +223,9 @@ def equal(a: Program, b: Program) -> bool:
 
 def constant_key(x: Any) -> Any:
     """Equal for equal constants only: 1, 1.0 and -0.0 differ."""
-    return (type(x), str(getattr(x, "dtype", "")), repr(x))
+    if hasattr(x, "tobytes"):  # what an array's repr shows is rounded
+        return (type(x), str(x.dtype), x.tobytes())
+    return (type(x), repr(x))
 
 
 def joint(shapes: Sequence[tuple[int, ...]]) -> tuple[int, ...]:

@@ -117,7 +117,7 @@ def namespace() -> ModuleType:
         conj=operator.methodcaller("conjugate"),
         COSTLY=numpy_fuse.COSTLY,
         OWN_KERNELS=numpy_activations.OWN_KERNELS,
-        fused_kernel=lambda *program: numpy_fuse.fused_kernel(*program, xp),
+        fused_kernel=lambda *program: numpy_fuse.FusedKernel(*program, xp),
         erf=erf,
         expm1=numpy_functions.expm1,
         fft=numpy_fft.namespace(),

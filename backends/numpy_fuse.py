@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from autograd_gpu.backends.numpy_fuse_source import compiled
 from autograd_gpu.backends.numpy_tiles import Grid, Shape, Total
 from autograd_gpu.backends.scratch import scratch
-from autograd_gpu.program import Program, Ref, Step
+from autograd_gpu.program import Program, Ref, Step, equal
 from autograd_gpu.summing import Sums
 from autograd_gpu.threads import share
 
@@ -34,27 +34,45 @@ COSTLY = frozenset(
 """Functions that take longer than writing their result to memory and reading it again."""
 
 
-def fused_kernel(
-    program: Program, sums: Sums | None, targets: Sequence[Shape], xp: Any
-) -> Callable[..., tuple[Array, ...]]:
+class FusedKernel:
     """The function `kernel(arrays, shape)` that runs a program on arrays of its inputs' dtypes that
     broadcast to `shape`; it returns new arrays: what `sums` makes of the first outputs, and the
     other outputs, of that shape or, as far as that is no more work, summed to their `targets`."""
-    known: dict[Any, _Kernel] = {}
 
-    def kernel(arrays: Sequence[Array], shape: Shape) -> tuple[Array, ...]:
-        shapes = tuple([x.shape for x in arrays])
-        found = known.get(shapes)
+    def __init__(
+        self, program: Program, sums: Sums | None, targets: Sequence[Shape], xp: Any
+    ) -> None:
+        self.program, self.sums, self.targets, self.xp = program, sums, tuple(targets), xp
+        self._known: dict[Any, _Kernel] = {}
+        # once on one element: what fails, fails here, where the plain ops can still be taken
+        run, buffers = compiled(program, [False] * len(program.outputs), xp)
+        dtypes = [program.dtypes[y.index] for y in program.outputs]
+        kinds = (program.inputs, dtypes, buffers)
+        with np.errstate(all="ignore"):
+            run(*[[np.ones((1, 1), dtype) for dtype in kind] for kind in kinds])
+
+    def __call__(self, arrays: Sequence[Array], shape: Shape) -> tuple[Array, ...]:
+        arrays = [_narrowed(x) if 0 in x.strides else x for x in arrays]
+        key = (shape, *[x.shape for x in arrays])
+        found = self._known.get(key)
         if found is None:
-            found = known[shapes] = _Kernel(program, sums, targets, shape, shapes, xp)
+            found = _Kernel(self.program, self.sums, self.targets, shape, key[1:], self.xp)
+            self._known[key] = found
         return found(arrays)
 
-    # once on one element: what fails, fails here, where the plain ops can still be taken
-    run, buffers = compiled(program, [False] * len(program.outputs), xp)
-    dtypes = [program.dtypes[y.index] for y in program.outputs]
-    with np.errstate(all="ignore"):
-        run(*[[np.ones((1, 1), x) for x in kinds] for kinds in (program.inputs, dtypes, buffers)])
-    return kernel
+    def __eq__(self, other: object) -> bool:
+        """Whether it computes the same, for a recording that meets a function fused anew."""
+        if not isinstance(other, FusedKernel) or self.targets != other.targets:
+            return False
+        a, b = self.sums, other.sums
+        if a is None or b is None:
+            same = a is b
+        else:
+            same = (a.of, a.totals) == (b.of, b.totals) and equal(a.after, b.after)
+        return same and equal(self.program, other.program)
+
+    def __hash__(self) -> int:
+        return hash(self.targets)
 
 
 class _Kernel:
@@ -163,6 +181,12 @@ def _early(program: Program, grid: Grid) -> tuple[list[Step], Program]:
 def _applied(step: Step, values: Sequence[Any], xp: Any) -> Array:
     args = [values[x.index] if isinstance(x, Ref) else x for x in step.args]
     return np.asarray(getattr(xp, step.name)(*args, **step.kwargs))
+
+
+def _narrowed(x: Array) -> Array:
+    """One element of each axis along which an array repeats itself, as the gradient of a sum."""
+    sizes = zip(x.shape, x.strides, strict=True)
+    return x[tuple([slice(0, 1) if not stride and n > 1 else slice(None) for n, stride in sizes])]
 
 
 def _cut(x: Array, rows: slice, columns: slice) -> Array:

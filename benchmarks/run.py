@@ -23,6 +23,7 @@ FAMILIES = (
     "chain",
     "mlp",
     "kernels",
+    "fused",
     "norms",
     "products",
     "lenet",

@@ -358,6 +358,35 @@ def test_transforms_of_a_fused_sum():
         close(transform(f), transform(plain))
 
 
+def test_constants_that_look_the_same_are_not_taken_for_each_other():
+    """Beside each other in one kernel, and where two recordings of a step are compared."""
+    a, b = np.array(0.123456789012), np.array(0.123456789013)
+    fused = ag.fuse(lambda x: ag.sum(x * a - x * b))
+    x = ag.Variable(np.full(3, 1e12))
+    np.testing.assert_allclose(fused(x).item(), -3, rtol=1e-3)
+    assert fused.reason is None
+
+
+def test_the_gradient_of_a_sum_is_not_spread_out(monkeypatch):
+    """It comes as an array that repeats one element, and is a number for the kernel."""
+    from autograd_gpu.backends import numpy_fuse
+
+    forms = []
+    plain = numpy_fuse._Kernel.__call__
+
+    def spy(self, arrays):
+        forms.append([x.shape for x in arrays])
+        return plain(self, arrays)
+
+    monkeypatch.setattr(numpy_fuse._Kernel, "__call__", spy)
+    x = ag.Variable(numbers((300, 40)), requires_grad=True)
+    row = ag.Variable(numbers(40), requires_grad=True)
+    ag.fuse(lambda x, row: ag.exp(x) * row)(x, row).sum(axis=1).sum().backward()
+    assert forms[1] == [(1, 1), (300, 40), (40,), (300, 40)]
+    np.testing.assert_allclose(x.grad, np.exp(x.value) * row.value)
+    np.testing.assert_allclose(row.grad, np.exp(x.value).sum(0))
+
+
 def test_a_compiled_step_replays_it():
     fused = ag.fuse(lambda x, t: ag.mean(ag.square(ag.tanh(x) - t)))
     results = []
