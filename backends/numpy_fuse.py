@@ -158,7 +158,11 @@ class _Kernel:
             totals[k] = np.asarray(x).reshape(of.result)
         for step in after.steps:
             totals.append(_applied(step, totals, self.xp))
-        return [totals[y.index] for y in after.outputs]
+        results: list[Array] = []
+        for y in after.outputs:
+            x = totals[y.index]
+            results.append(x.copy() if any(np.may_share_memory(x, z) for z in results) else x)
+        return results
 
 
 def _early(program: Program, grid: Grid) -> tuple[list[Step], Program]:

@@ -134,6 +134,17 @@ def test_arguments_that_broadcast(xp, axis, others):
         close(a, b)
 
 
+def test_results_share_no_memory(xp):
+    fused = ag.fuse(lambda x: [s := ag.sum(x * x, axis=0), +s, s, s * 2])
+    x = leaf(xp, numbers((3, 2)), grad=False)
+    results = fused(x)
+    assert fused.reason is None
+    want = [y.numpy().copy() for y in results]
+    results[0].value[...] = 7
+    for y, expected in zip(results[1:], want[1:], strict=True):
+        np.testing.assert_array_equal(y.numpy(), expected)
+
+
 def test_several_sums(xp):
     def plain(x, y):
         e = energy(x, y)
