@@ -188,7 +188,7 @@ def one_by_one(kind: type[Batched], function: Callable[..., Any], *args: Any, **
 
     def at(i: int, x: Any) -> Any:
         if isinstance(x, Batched):
-            return x.data[i]
+            return x.data[i, ...]  # an array also where it has no axes
         return type(x)([at(i, v) for v in x]) if type(x) in (list, tuple) else x
 
     return _stacked(kind, [function(*[at(i, x) for x in args], **kw) for i in range(size)])

@@ -15,7 +15,7 @@ from typing import Any
 from autograd_gpu.backend import BACKENDS, Array, Backend
 from autograd_gpu.batching import each
 from autograd_gpu.callers import require_function
-from autograd_gpu.fuse_plan import Call, Plan, is_array
+from autograd_gpu.fuse_plan import Call, Gradients, Plan, is_array
 from autograd_gpu.graph import (
     Edges,
     FunctionNode,
@@ -27,8 +27,10 @@ from autograd_gpu.graph import (
 )
 from autograd_gpu.operands import filled
 from autograd_gpu.ops.shape import reshape
+from autograd_gpu.precision import casting
 from autograd_gpu.program import NotFusable, sharing
 from autograd_gpu.safety import safe
+from autograd_gpu.values import get_default_dtype
 from autograd_gpu.variable import Variable
 
 KEPT = 256
@@ -69,9 +71,9 @@ class Fused:
                 self.reason = f"its gradient can't be fused: {kernels}"
                 return self.function(*args, **kwargs)
         self.reason = None
-        if edges is None:
+        if edges is None or not any(kernels[2]):
             return plan.wrap([make_result(y) for y in plan.kernel(raw, plan.shape)])
-        forward, backward = kernels
+        forward, backward, flows = kernels
         values = forward(raw, plan.shape)
         outputs = len(plan.dtypes)
         node = FusedNode()
@@ -83,9 +85,10 @@ class Fused:
         node.kept = (plan.shape, values[outputs:])
         node.seed = plan.seed
         values = values[:outputs]
-        if plan.several:
-            return plan.wrap(make_results(values, node))
-        return make_result(values[0], node)
+        if not plan.several:
+            return make_result(values[0], node)
+        results = zip(make_results(values, node), values, flows, strict=True)
+        return plan.wrap([y if flow else make_result(value) for y, value, flow in results])
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else functools.partial(self, owner)
@@ -95,7 +98,7 @@ class Fused:
     ) -> Any:
         """For the gradient function `self` the kernels of the forward and of the backward, the
         first with what it keeps as further outputs, the second with gradients that it may sum to
-        the shapes of their arrays; or why there are none."""
+        the shapes of their arrays, and which outputs have a gradient; or why there are none."""
         found = forward.kernels.get(self)
         if found is None:
             try:
@@ -108,9 +111,11 @@ class Fused:
                 first, second = sharing(
                     forward.program, plan.program, outputs, costly, are_stored=sums is None
                 )
+                assert isinstance(self.function, Gradients)
+                flows = tuple(self.function.flows)
                 targets = [x.shape for x, to in zip(arrays, edges, strict=True) if to is not None]
                 compiled = backend.xp.fused_kernel
-                found = compiled(first, sums, ()), compiled(second, None, targets)
+                found = compiled(first, sums, ()), compiled(second, None, targets), flows
             except NotFusable as error:
                 found = str(error)
             forward.kernels[self] = found
@@ -157,8 +162,8 @@ class Fused:
         if fused is None:
             if len(self._gradients) >= KEPT:
                 self._gradients.clear()
-            call = Call(self.function, args, kwargs)
-            fused = Fused(call.gradients(needs, len(plan.dtypes)), f"{self.name}_gradient", True)
+            gradients = Gradients(Call(self.function, args, kwargs), needs, len(plan.dtypes))
+            fused = Fused(gradients, f"{self.name}_gradient", True)
             self._gradients[key] = fused
         return fused
 
@@ -287,4 +292,4 @@ def _signature(
         raise NotFusable("no argument is an array")
     if backend.array_type not in BACKENDS or backend.name.startswith("fuse on"):
         raise NotFusable("it is part of another fused function")
-    return backend, arrays, (backend, *key)
+    return backend, arrays, (backend, casting.get(), get_default_dtype(), *key)

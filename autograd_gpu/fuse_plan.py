@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import prod
 from typing import Any
 
 from autograd_gpu import engine
@@ -10,11 +11,12 @@ from autograd_gpu.backend import BACKENDS, Backend
 from autograd_gpu.graph import alias, gradient_edge, make_result
 from autograd_gpu.modes import recording
 from autograd_gpu.ops.shape import reshape
+from autograd_gpu.precision import casting
 from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.program import NotFusable, Program, equal, joint
 from autograd_gpu.summing import split
 from autograd_gpu.symbol_backend import symbol_type
-from autograd_gpu.symbols import Trace
+from autograd_gpu.symbols import Trace, tracing
 from autograd_gpu.variable import Variable
 
 
@@ -84,11 +86,12 @@ def _traced(
     of the results, or of what they are sums of."""
     inputs = trace.inputs()
     variables = [make_result(x) for x in inputs]
-    token = recording.set(False)
+    tokens = recording.set(False), tracing.set(trace)
     try:
         returned = function(*variables)
     finally:
-        recording.reset(token)
+        recording.reset(tokens[0])
+        tracing.reset(tokens[1])
     given = zip(variables, inputs, strict=True)
     if any(v.value is not x or x.index != i for i, (v, x) in enumerate(given)):
         raise NotFusable("it writes into its arguments")
@@ -124,55 +127,74 @@ class Call:
                 kwargs[place] = x
         return self.function(*args, **kwargs)
 
-    def gradients(self, needs: Sequence[bool], outputs: int) -> Callable[..., tuple[Variable, ...]]:
-        """The function of the outputs' gradients and the arrays that gives the gradients of those
-        arrays that `needs` names."""
 
-        def gradients(*given: Any) -> tuple[Variable, ...]:
-            again = recording.get()
-            seeds, arrays = given[:outputs], list(given[outputs:])
-            inputs = []
-            token = recording.set(True)
-            try:
-                for i, need in enumerate(needs):
-                    if not need:
-                        continue
-                    # under create_graph the results have to depend on the arrays that were given
-                    edge = gradient_edge(arrays[i]) if again else None
-                    if edge is not None:
-                        arrays[i] = alias(arrays[i].value, edge)
-                    else:
-                        arrays[i] = make_result(arrays[i].value)
-                        arrays[i].requires_grad = True
-                    inputs.append(arrays[i])
-                returned = self(*arrays)
-                results = returned if isinstance(returned, (tuple, list)) else (returned,)
-                # those of sums come with all axes, so that they broadcast
-                pairs = [
-                    (y, g if g.shape == y.shape else reshape(g, y.shape))
-                    for y, g in zip(results, seeds, strict=True)
-                    if y.requires_grad
-                ]
-                if not again:
-                    pairs = [(y, _plain(g)) for y, g in pairs]
+class Gradients:
+    """The function of the outputs' gradients and the arrays of a call that gives the gradients of
+    those arrays that it `needs`.  It computes with the casts of `autocast` as the call did."""
+
+    __slots__ = ("call", "cast", "flows", "needs", "outputs")
+
+    def __init__(self, call: Call, needs: Sequence[bool], outputs: int) -> None:
+        self.call, self.needs, self.outputs, self.cast = call, needs, outputs, casting.get()
+        self.flows: list[bool] = []
+        """For each output whether it depends on such an array, as far as gradients go."""
+
+    def __call__(self, *given: Any) -> tuple[Variable, ...]:
+        again = recording.get()
+        seeds, arrays = given[: self.outputs], list(given[self.outputs :])
+        inputs = []
+        tokens = recording.set(True), casting.set(self.cast)
+        try:
+            for i, need in enumerate(self.needs):
+                if not need:
+                    continue
+                # under create_graph the results have to depend on the arrays that were given
+                edge = gradient_edge(arrays[i]) if again else None
+                if edge is not None:
+                    arrays[i] = alias(arrays[i].value, edge)
+                else:
+                    arrays[i] = make_result(arrays[i].value)
+                    arrays[i].requires_grad = True
+                inputs.append(arrays[i])
+            returned = self.call(*arrays)
+            results = returned if isinstance(returned, (tuple, list)) else (returned,)
+            self.flows = [y.requires_grad for y in results]
+            pairs = [
+                (y, _fitted(g, y.shape))
+                for y, g in zip(results, seeds, strict=True)
+                if y.requires_grad
+            ]
+            if not again:
+                pairs = [(y, _plain(g)) for y, g in pairs]
+            found = [None] * len(inputs)
+            if pairs:
+                outputs, grads = zip(*pairs, strict=True)
                 found = engine.gradients(
-                    [y for y, _ in pairs],
-                    inputs,
-                    [g for _, g in pairs],
-                    create_graph=again,
-                    allow_unused=True,
+                    outputs, inputs, grads, create_graph=again, allow_unused=True
                 )
-            finally:
-                recording.reset(token)
-            return tuple(
-                [
-                    make_result(BACKENDS[type(x.value)].xp.zeros_like(x.value)) if grad is None
-                    else grad
-                    for grad, x in zip(found, inputs, strict=True)
-                ]
-            )  # fmt: skip
+        finally:
+            recording.reset(tokens[0])
+            casting.reset(tokens[1])
+        return tuple(
+            [
+                make_result(BACKENDS[type(x.value)].xp.zeros_like(x.value)) if grad is None
+                else grad
+                for grad, x in zip(found, inputs, strict=True)
+            ]
+        )  # fmt: skip
 
-        return gradients
+
+def _fitted(g: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of a result that a kernel had in a larger shape: with the axes that a sum has
+    lost, or, as the gradient of an argument that was broadcast, repeated along some axes."""
+    if g.shape == shape:
+        return g
+    if prod(g.shape) == prod(shape):
+        return reshape(g, shape)
+    lead = g.ndim - len(shape)
+    sizes = zip(shape, g.shape[lead:], strict=True)
+    kept = [slice(None) if n == m else slice(0, 1) for n, m in sizes]
+    return g[(*[0] * lead, *kept)]
 
 
 def is_array(x: Any) -> bool:

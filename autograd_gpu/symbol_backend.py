@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from autograd_gpu.backend import load_backend, register
+from autograd_gpu.backend import BACKENDS, load_backend, register
 from autograd_gpu.program import NotFusable
-from autograd_gpu.symbols import Symbol
+from autograd_gpu.symbols import Symbol, tracing
 
 FUNCTIONS = frozenset(
     (
@@ -58,9 +58,10 @@ class _Namespace:
 
     def full(self, shape: tuple[int, ...], value: Any, dtype: Any = None) -> Any:
         """A number, which programs keep as a constant."""
-        if shape != ():
+        trace = tracing.get()
+        if shape != () or trace is None:
             raise NotFusable("it makes an array")
-        return load_backend("numpy").xp.full((), value, dtype=dtype)
+        return trace.number(value, dtype)
 
     def reshape(self, x: Symbol, shape: tuple[int, ...]) -> Symbol:
         """`x`, where it is the gradient of a sum."""
@@ -73,7 +74,9 @@ class _Namespace:
     def asarray(self, x: Any, dtype: Any = None) -> Any:
         """`x` in that dtype."""
         if not isinstance(x, Symbol):
-            return load_backend("numpy").xp.asarray(x, dtype=dtype)
+            if type(x) in BACKENDS or not isinstance(x, (bool, int, float, complex)):
+                raise NotFusable("it uses an array that is no argument of the function")
+            return self.full((), x, dtype)
         return x if dtype is None or x.dtype == dtype else _record("astype", x, dtype)
 
 

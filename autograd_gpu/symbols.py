@@ -9,10 +9,12 @@ a sum is computed with sums alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from math import prod
+from operator import index as integer
 from typing import Any
 
-from autograd_gpu.backend import Array, load_backend
+from autograd_gpu.backend import BACKENDS, Array, load_backend
 from autograd_gpu.program import NotFusable, Program, Ref, Step, constant_key, joint
 from autograd_gpu.summing import SUM, Summed
 
@@ -20,6 +22,10 @@ _CONSTANT = ("full_like", "ones_like", "zeros_like")
 
 # Functions that are no ufuncs of NumPy's, but forms of such with an `out`.
 _COMPILED = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
+
+
+tracing: ContextVar[Trace | None] = ContextVar("autograd_gpu.tracing", default=None)
+"""What is written down in this thread."""
 
 
 class Trace:
@@ -44,11 +50,28 @@ class Trace:
         self.examples: list[Array] = [self.xp.ones((1,), dtype=dtype) for dtype in dtypes]
         # what a value is the sum of, or is computed of sums of
         self.summed: list[Summed | None] = [None] * len(dtypes)
+        # the numbers among the values, which steps have as constants
+        self.numbers: dict[int, Array] = {}
         self.known: dict[Any, int] = {}
 
     def inputs(self) -> list[Symbol]:
         """A new Symbol for each input."""
         return [self.kind(self, i) for i in range(len(self.dtypes))]
+
+    def number(self, value: Any, dtype: Any = None) -> Symbol:
+        """A number as an array without axes."""
+        index = len(self.examples)
+        self.numbers[index] = number = self.xp.asarray(value, dtype=dtype)
+        self._append(Step("number", (), {}, number.dtype), number, (), None)
+        return self.kind(self, index)
+
+    def _append(
+        self, step: Step, example: Array, shape: tuple[int, ...], summed: Summed | None
+    ) -> None:
+        self.examples.append(example.reshape(1))
+        self.shapes.append(shape)
+        self.summed.append(summed)
+        self.steps.append(step)
 
     def record(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Symbol:
         """The Symbol of a function's result."""
@@ -61,7 +84,8 @@ class Trace:
             if args[0].dtype == args[1]:
                 return self.kind(self, args[0].index)
         else:
-            inputs = 2 if name in _COMPILED else getattr(getattr(self.xp, name), "nin", len(args))
+            function: Any = getattr(self.xp, name)
+            inputs = 2 if name in _COMPILED else getattr(function, "nin", None) or len(args)
             if len(args) > inputs:  # the array into which the result is written
                 (out,) = args[inputs:]
                 args = args[:inputs]
@@ -80,7 +104,9 @@ class Trace:
             raise NotFusable("it sums what is a sum")
         shape, n = x.shape, x.ndim
         given = range(n) if axis is None else axis if isinstance(axis, tuple) else (axis,)
-        axes = tuple(sorted({range(n)[i] for i in given}))
+        axes = tuple(sorted([range(n)[integer(i)] for i in given]))
+        if len({*axes}) < len(axes) or any(isinstance(i, bool) for i in given):
+            raise NotFusable("it sums over axes that there are not")
         count = prod([shape[i] for i in axes])
         if (n and not axes) or (mean and not count):
             raise NotFusable(f"it takes the {'mean' if mean else 'sum'} of nothing")
@@ -91,17 +117,16 @@ class Trace:
         y = self.kind(self, self._sum_index(Ref(x.index), Summed(shape, axes, keepdims), total))
         if mean:
             y = self.record("divide", (y, count), {})
-        return y if found == total else self.record("astype", (y, found), {})
+        return y if found == y.dtype else self.record("astype", (y, found), {})
 
     def _sum_index(self, x: Ref, summed: Summed, total: Any) -> int:
         key = (SUM, x.index, summed, str(total))
         index = self.known.get(key)
         if index is None:
             index = self.known[key] = len(self.examples)
-            self.examples.append(self.xp.ones((1,), dtype=total))
-            self.shapes.append(summed.shape if self.spread else summed.result)
-            self.summed.append(summed)
-            self.steps.append(Step(SUM, (x,), {"of": summed}, total))
+            example = self.xp.ones((1,), dtype=total)
+            shape = summed.shape if self.spread else summed.result
+            self._append(Step(SUM, (x,), {"of": summed}, total), example, shape, summed)
         return index
 
     def _index(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> int:
@@ -115,12 +140,12 @@ class Trace:
             if example.shape not in ((1,), ()):
                 raise NotFusable(f"{name} changes the shape")
             read = [x.index for x in made if isinstance(x, Ref)]
+            if not read:
+                return self.number(example.reshape(())).index
             summed = self._summed(name, read)
             index = self.known[key] = len(self.examples)
-            self.examples.append(example.reshape(1))
-            self.shapes.append(joint([self.shapes[i] for i in read]))
-            self.summed.append(summed)
-            self.steps.append(Step(name, made, kwargs, example.dtype))
+            shape = joint([self.shapes[i] for i in read])
+            self._append(Step(name, made, kwargs, example.dtype), example, shape, summed)
         return index
 
     def _summed(self, name: str, read: Sequence[int]) -> Summed | None:
@@ -137,16 +162,17 @@ class Trace:
         if isinstance(x, Symbol):
             if x.trace is not self:
                 raise NotFusable("an array of another trace")
-            return Ref(x.index)
-        if getattr(x, "ndim", 0):
+            return self.numbers.get(x.index) if x.index in self.numbers else Ref(x.index)
+        # without axes too: it may change, or have a gradient
+        if type(x) in BACKENDS or getattr(x, "ndim", 0):
             raise NotFusable("it uses an array that is no argument of the function")
-        if hasattr(x, "get"):  # CuPy's 0-d arrays live on the device
-            raise NotFusable("it uses an array on a device that is no argument of the function")
         return x
 
     def program(self, outputs: Sequence[Symbol]) -> Program:
         """The steps that the outputs need."""
         n = len(self.dtypes)
+        if any(y.index in self.numbers for y in outputs):
+            raise NotFusable("it returns a number")
         needed: set[int] = set()
         stack = [self._argument(y).index for y in outputs]
         while stack:

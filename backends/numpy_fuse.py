@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -109,8 +110,9 @@ class _Kernel:
         if k < self.added:
             assert self.sums is not None
             return None if grid.along is None else (grid.along, self.sums.totals[k])
-        varies = grid.of(self.targets[k - self.added])
-        if varies is None or varies == (True, True):
+        target = self.targets[k - self.added]
+        varies = grid.of(target)
+        if varies is None or varies == (True, True) or prod(target) == prod(self.shape):
             return None
         axis = {(False, False): None, (True, False): 1, (False, True): 0}[varies]
         return axis, np.dtype(np.float32) if dtype.itemsize == 2 else dtype
@@ -155,7 +157,8 @@ class _Kernel:
             x = np.asarray(totals[k])
             if rest:
                 x = np.add.reduce(x.reshape(self.grid.left), rest, dtype)
-            totals[k] = np.asarray(x).reshape(of.result)
+            # NumPy adds up small integers as large ones
+            totals[k] = np.asarray(x).astype(dtype, copy=False).reshape(of.result)
         for step in after.steps:
             totals.append(_applied(step, totals, self.xp))
         results: list[Array] = []
