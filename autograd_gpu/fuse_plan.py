@@ -16,7 +16,7 @@ from autograd_gpu.primitive import PRIMITIVES
 from autograd_gpu.program import NotFusable, Program, equal, joint
 from autograd_gpu.summing import split
 from autograd_gpu.symbol_backend import symbol_type
-from autograd_gpu.symbols import Trace, tracing
+from autograd_gpu.tracing import Trace, tracing
 from autograd_gpu.variable import Variable
 
 

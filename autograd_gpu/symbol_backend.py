@@ -7,7 +7,8 @@ from typing import Any
 
 from autograd_gpu.backend import BACKENDS, load_backend, register
 from autograd_gpu.program import NotFusable
-from autograd_gpu.symbols import Symbol, tracing
+from autograd_gpu.symbols import Symbol
+from autograd_gpu.tracing import tracing
 
 FUNCTIONS = frozenset(
     (

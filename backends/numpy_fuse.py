@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from autograd_gpu.backends.numpy_fuse_source import compiled
-from autograd_gpu.backends.numpy_tiles import Grid, Shape, Total
+from autograd_gpu.backends.numpy_tiles import Grid, Shape, Total, Varies
 from autograd_gpu.backends.scratch import scratch
 from autograd_gpu.program import Program, Ref, Step, equal
 from autograd_gpu.summing import Sums
@@ -94,7 +94,7 @@ class _Kernel:
         self.targets = [*targets] or [shape] * len(self.dtypes)
         self.added = len(sums.totals) if sums is not None else 0
         self.ways = [self._way(k) for k in range(len(self.dtypes))]
-        self.early, late = _early(program, self.grid)
+        self.early, late = _early(program, self.grid.varies)
         self.run, self.buffers = compiled(late, [way is not None for way in self.ways], xp)
         written = [x for x, way in zip(self.dtypes, self.ways, strict=True) if way is None]
         live = sum(x.itemsize for x in (*self.buffers, *program.inputs, *written))
@@ -111,42 +111,64 @@ class _Kernel:
             assert self.sums is not None
             return None if grid.along is None else (grid.along, self.sums.totals[k])
         target = self.targets[k - self.added]
-        varies = grid.of(target)
-        if varies is None or varies == (True, True) or prod(target) == prod(self.shape):
+        varies = grid.of(target)[0]
+        if varies == (True, True) or prod(target) == prod(self.shape):
             return None
         axis = {(False, False): None, (True, False): 1, (False, True): 0}[varies]
         return axis, np.dtype(np.float32) if dtype.itemsize == 2 else dtype
 
     def __call__(self, arrays: Sequence[Array]) -> tuple[Array, ...]:
-        grid = self.grid
-        inputs = [grid.matrix(x, k) for k, x in enumerate(arrays)]
+        grid, xp = self.grid, self.xp
+        inputs = [grid.matrix(x, form) for x, form in zip(arrays, grid.forms, strict=True)]
         for step in self.early:
-            inputs.append(_applied(step, inputs, self.xp))
-        outputs: list[Any] = [
-            np.empty(self.shape, dtype) if way is None else Total(grid, *way, self.xp)
-            for dtype, way in zip(self.dtypes, self.ways, strict=True)
-        ]
-        totals = [y for y in outputs if type(y) is Total]
-        written = [y.reshape(grid.rows, grid.columns) for y in outputs if type(y) is not Total]
+            inputs.append(_applied(step, inputs, xp))
+        outputs: list[Any] = []
+        written, totals = [], []
+        for dtype, way in zip(self.dtypes, self.ways, strict=True):
+            if way is None:
+                y = np.empty(self.shape, dtype)
+                written.append(y.reshape(grid.size))
+                outputs.append(y)
+            else:
+                totals.append(Total(grid, *way, xp))
+                outputs.append(totals[-1])
+        if len(grid.tiles) == 1:
+            values = self.run(inputs, written, self._scratch(grid.size))
+            for total, x in zip(totals, values, strict=True):
+                total.only(x)
+        else:
+            self._tiles(inputs, written, totals)
+        if not totals and not self.added:
+            return tuple(outputs)
+        return self._results([y.result() if type(y) is Total else y for y in outputs])
+
+    def _tiles(
+        self, inputs: list[Array], written: Sequence[Array], totals: Sequence[Total]
+    ) -> None:
+        tiles = self.grid.tiles
 
         def part(i: int) -> None:
-            rows, columns = tile = grid.tiles[i]
-            size = (rows.stop - rows.start, columns.stop - columns.start)
+            rows, columns = tile = tiles[i]
             values = self.run(
                 [_cut(x, rows, columns) for x in inputs],
                 [y[tile] for y in written],
-                [scratch(f"fused{k}", size, dtype) for k, dtype in enumerate(self.buffers)],
+                self._scratch((rows.stop - rows.start, columns.stop - columns.start)),
             )
             for total, x in zip(totals, values, strict=True):
                 total.put(i, x)
 
-        share(part, len(grid.tiles))
-        results = [y.result() if type(y) is Total else y for y in outputs]
-        for k in range(self.added, len(results)):
+        share(part, len(tiles))
+
+    def _scratch(self, size: tuple[int, int]) -> list[Array]:
+        return [scratch(f"fused{k}", size, dtype) for k, dtype in enumerate(self.buffers)]
+
+    def _results(self, values: list[Any]) -> tuple[Array, ...]:
+        """What is returned, of values that are summed or as they are."""
+        for k in range(self.added, len(values)):
             if self.ways[k] is not None:
-                y = np.asarray(results[k]).astype(self.dtypes[k], copy=False)
-                results[k] = y.reshape(self.targets[k - self.added])
-        return (*self._made_of(results[: self.added]), *results[self.added :])
+                y = np.asarray(values[k]).astype(self.dtypes[k], copy=False)
+                values[k] = y.reshape(self.targets[k - self.added])
+        return (*self._made_of(values[: self.added]), *values[self.added :])
 
     def _made_of(self, totals: list[Any]) -> list[Array]:
         """The results that are made of sums."""
@@ -168,11 +190,10 @@ class _Kernel:
         return results
 
 
-def _early(program: Program, grid: Grid) -> tuple[list[Step], Program]:
+def _early(program: Program, given: Sequence[Varies]) -> tuple[list[Step], Program]:
     """The steps that compute but a row, a column or a number, and the program after these, with
     their results as further inputs."""
-    n = len(program.inputs)
-    varies = [(True, True) if x is None else x for x in grid.varies]
+    n, varies = len(program.inputs), [*given]
     for step in program.steps:
         read = [varies[x.index] for x in step.args if isinstance(x, Ref)]
         varies.append((any(a for a, _ in read), any(b for _, b in read)))

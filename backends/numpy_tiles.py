@@ -57,33 +57,33 @@ class Grid:
         self.left = tuple(sizes[left])
         self.rest = tuple([i for i, flag in enumerate(summed[left]) if flag])
         self.rows, self.columns = prod(sizes[: self._split]), prod(sizes[self._split :])
-        self.varies = [self.of(given) for given in shapes]
+        self.size = (self.rows, self.columns)
+        found = [self.of(given) for given in shapes]
+        self.varies, self.forms = [x for x, _ in found], [form for _, form in found]
 
     def _spread(self, given: Shape) -> list[bool]:
         """For each axis whether an array of that shape broadcasts along it."""
         lead = len(self.shape) - len(given)
         return [i < lead or given[i - lead] != self.shape[i] for i in self._places]
 
-    def of(self, given: Shape) -> Varies | None:
-        """How the elements of an array of that shape vary; None if its matrix is a copy."""
+    def of(self, given: Shape) -> tuple[Varies, Shape | None]:
+        """How the elements of an array of that shape vary, and its shape as a matrix; None if that
+        takes a copy."""
         if prod(given) == 1 and prod(self.shape):
-            return (False, False)
+            return (False, False), ()
         flags = self._spread(given)
-        if not _fits(flags, self._split):
-            return None
         by_row, by_column = any(flags[: self._split]), any(flags[self._split :])
-        if (by_row or by_column) and self.columns < NARROW:
-            return None
-        return (not by_row, not by_column)
+        is_narrow = (by_row or by_column) and self.columns < NARROW
+        if is_narrow or not _fits(flags, self._split):
+            return (True, True), None
+        form = (1 if by_row else self.rows, 1 if by_column else self.columns)
+        return (not by_row, not by_column), form
 
-    def matrix(self, x: Array, number: int) -> Array:
-        """The argument of that number as a matrix, or without axes if it is one element."""
-        varies = self.varies[number]
-        if varies is None:
-            return np.broadcast_to(x, self.shape).reshape(self.rows, self.columns)
-        if varies == (False, False):
-            return x.reshape(())
-        return x.reshape(self.rows if varies[0] else 1, self.columns if varies[1] else 1)
+    def matrix(self, x: Array, form: Shape | None) -> Array:
+        """An argument as a matrix, or without axes if it is one element."""
+        if form is None:
+            return np.broadcast_to(x, self.shape).reshape(self.size)
+        return x if x.shape == form else x.reshape(form)
 
     def cut(self, block: int, is_tall: bool) -> None:
         """Make tiles of that many elements, of several rows if they are to be `tall`."""
@@ -103,24 +103,34 @@ class Total:
     """The sum of a value over rows (axis 0), columns (1) or both (None): first of each tile."""
 
     def __init__(self, grid: Grid, axis: int | None, dtype: np.dtype[Any], xp: Any) -> None:
-        self.grid, self.axis, self.xp = grid, axis, xp
-        shape = (grid.rows if axis == 1 else grid.down, grid.columns if axis == 0 else grid.across)
-        self.parts = np.empty(shape, dtype)
+        self.grid, self.axis, self.dtype, self.xp = grid, axis, dtype, xp
+        self.sum: Any = None
+        if len(grid.tiles) != 1:
+            rows, columns = grid.size
+            shape = (rows if axis == 1 else grid.down, columns if axis == 0 else grid.across)
+            self.parts = np.empty(shape, dtype)
+
+    def only(self, x: Array) -> None:
+        """Add up the value of the only tile."""
+        self.sum = self._added(x, self.grid.size)
 
     def put(self, i: int, x: Array) -> None:
         """Add up the value of tile `i`, whose place nobody else writes to."""
         rows, columns = self.grid.tiles[i]
-        size = (rows.stop - rows.start, columns.stop - columns.start)
-        if x.shape != size:
-            x = np.broadcast_to(x, size)
         row, column = divmod(i, self.grid.across)
         place = {None: (row, column), 0: (row, columns), 1: (rows, column)}[self.axis]
-        dtype = None if x.dtype == self.parts.dtype else self.parts.dtype
-        self.parts[place] = self.xp.sum(x, axis=self.axis, dtype=dtype)
+        size = (rows.stop - rows.start, columns.stop - columns.start)
+        self.parts[place] = self._added(x, size)
+
+    def _added(self, x: Array, size: tuple[int, int]) -> Any:
+        if x.shape != size:
+            x = np.broadcast_to(x, size)
+        dtype = None if x.dtype == self.dtype else self.dtype
+        return self.xp.sum(x, axis=self.axis, dtype=dtype)
 
     def result(self) -> Any:
         """The sum, of one axis or none."""
-        return np.add.reduce(self.parts, self.axis)
+        return np.add.reduce(self.parts, self.axis) if self.sum is None else self.sum
 
 
 def _run(flags: Iterable[bool]) -> int:

@@ -256,7 +256,7 @@ def test_within_another_fused_function():
 
 def test_common_subexpressions_are_computed_once():
     from autograd_gpu.symbol_backend import symbol_type
-    from autograd_gpu.symbols import Trace
+    from autograd_gpu.tracing import Trace
 
     trace = Trace(symbol_type("numpy"), [(3,)], [np.dtype("f4")])
     (x,) = trace.inputs()
@@ -271,7 +271,7 @@ def test_common_subexpressions_are_computed_once():
 
 def test_writing_into_an_array_leaves_others_alone():
     from autograd_gpu.symbol_backend import symbol_type
-    from autograd_gpu.symbols import Trace
+    from autograd_gpu.tracing import Trace
 
     kernels = load_backend("numpy").xp.fused_kernel
     trace = Trace(symbol_type("numpy"), [(3,)], [np.dtype("f8")])
