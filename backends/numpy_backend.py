@@ -35,6 +35,7 @@ from autograd_gpu.backends.numpy_scatter import scatter_add
 from autograd_gpu.backends.numpy_shortcuts import shortcuts
 from autograd_gpu.backends.numpy_special import erf
 from autograd_gpu.backends.philox import random_bits, random_unit
+from autograd_gpu.backends.scratch import keep_freed_memory
 from autograd_gpu.backends.special_functions import SpecialFunctions
 from autograd_gpu.backends.windows import window_layout
 from autograd_gpu.recorder import Recorder
@@ -178,6 +179,7 @@ class NumpyBackend:
     array_type: type = np.ndarray
 
     def __init__(self) -> None:
+        keep_freed_memory()
         self.xp: Any = namespace()
 
     def asarray(self, data: Any, dtype: Any = None) -> Array:

@@ -1,8 +1,9 @@
-"""Scratch memory that is kept between calls: fresh pages cost more than the arithmetic on them."""
+"""Memory that is kept between calls: fresh pages cost more than the arithmetic on them."""
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from math import prod
 from typing import Any
 
@@ -16,6 +17,9 @@ KEPT = 4 << 20
 ALIGNMENT = 64
 """Bytes of a cache line, and of the widest vector that a processor stores at once: a product in
 place takes a third longer where its vectors lie across two lines."""
+
+MAPPED = (32 << 20) - (64 << 10)
+"""Bytes of an array that glibc maps by itself, and just learns from."""
 
 _kept = threading.local()
 
@@ -32,3 +36,18 @@ def scratch(role: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
         start = -memory.ctypes.data % ALIGNMENT
         buffer = buffers[role] = memory[start : start + size]
     return buffer[:size].view(dtype).reshape(shape)
+
+
+def keep_freed_memory() -> None:
+    """Have glibc keep what arrays have freed, up to 64 MiB, for those to come.
+
+    At first it gives back to the system what is free at the end of its heap from 128 KiB on, so
+    that a step which makes and frees arrays of some megabytes takes page faults for all of them in
+    each call, for longer than it computes.  When an array of up to 32 MiB is freed that had pages
+    of its own, glibc takes twice its size for the bound: any program that once frees a large array
+    is spared them.  This is such an array, of which no page is touched.  Where the environment sets
+    glibc's bounds (MALLOC_TRIM_THRESHOLD_ and the like) they stay, and other allocators take no
+    notice.
+    """
+    with suppress(MemoryError):
+        np.empty(MAPPED, np.uint8)
