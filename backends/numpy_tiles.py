@@ -16,7 +16,6 @@ import numpy as np
 
 Array: TypeAlias = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
-Tile = tuple[slice, slice]
 
 Varies = tuple[bool, bool]
 """Whether values differ from row to row, and from column to column."""
