@@ -24,6 +24,11 @@ NARROW = 16
 """Columns below which arguments that broadcast are copied to the full shape: NumPy's loops over one
 row each would take longer."""
 
+SHORT = (511, 64)
+"""Columns up to which products add up rows, or columns.  They are faster for more columns too, but
+several calls: threads that come back from short calls wait for each other to let go of the
+interpreter."""
+
 TALLEST = 8
 """Rows that a tile has at least if rows are added up, so that the sums of all tiles are small."""
 
@@ -124,8 +129,10 @@ class Total:
     def _added(self, x: Array, size: tuple[int, int]) -> Any:
         if x.shape != size:
             x = np.broadcast_to(x, size)
-        dtype = None if x.dtype == self.dtype else self.dtype
-        return self.xp.sum(x, axis=self.axis, dtype=dtype)
+        if self.axis is not None and size[1] <= SHORT[self.axis]:
+            dtype = None if x.dtype == self.dtype else self.dtype
+            return self.xp.sum(x, axis=self.axis, dtype=dtype)
+        return np.add.reduce(x, self.axis, self.dtype)
 
     def result(self) -> Any:
         """The sum, of one axis or none."""
