@@ -110,6 +110,8 @@ class Trace:
             raise NotFusable(f"it takes the {'mean' if mean else 'sum'} of nothing")
         example = self.examples[x.index]
         found = (self.xp.mean if mean else self.xp.sum)(example, dtype=dtype).dtype
+        if mean and found.kind not in "fcV":
+            raise NotFusable("it takes a mean in integers, which backends round in their own ways")
         # 16-bit types are added up in float32
         total = self.xp.empty(0, "float32").dtype if _is_half(found) else found
         y = self.kind(self, self._sum_index(Ref(x.index), Summed(shape, axes, keepdims), total))

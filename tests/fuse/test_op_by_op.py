@@ -23,6 +23,7 @@ from autograd_gpu.backend import load_backend
         (lambda x: ag.exp(x).sum(0) * ag.exp(x).mean(0), "its gradient"),
         (lambda x: ag.exp(x).sum(axis=()), "of nothing"),
         (lambda x: ag.exp(x).max(), "max"),
+        (lambda x: ag.mean(ag.exp(x), dtype="int32"), "in integers"),
         (lambda x: np.sum(ag.exp(x), where=np.arange(3) > 0), "no argument"),
     ],
 )
