@@ -8,9 +8,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from autograd_gpu.backends.numpy_fuse_loops import loops
 from autograd_gpu.backends.numpy_fuse_source import compiled
 from autograd_gpu.backends.numpy_tiles import Grid, Shape, Total, Varies
 from autograd_gpu.backends.scratch import scratch
+from autograd_gpu.extension import extension
 from autograd_gpu.program import Program, Ref, Step, equal
 from autograd_gpu.summing import Sums
 from autograd_gpu.threads import share
@@ -95,8 +97,10 @@ class _Kernel:
         self.added = len(sums.totals) if sums is not None else 0
         self.ways = [self._way(k) for k in range(len(self.dtypes))]
         self.early, late = _early(program, self.grid.varies)
-        self.run, self.buffers = compiled(late, [way is not None for way in self.ways], xp)
-        written = [x for x, way in zip(self.dtypes, self.ways, strict=True) if way is None]
+        added = [way is not None for way in self.ways]
+        self.run, self.buffers = compiled(late, added, xp)
+        self.loops = loops(late, self.ways, self.dtypes, xp)
+        written = [x for x, flag in zip(self.dtypes, added, strict=True) if not flag]
         live = sum(x.itemsize for x in (*self.buffers, *program.inputs, *written))
         block = SMALLEST
         while block < LARGEST and 2 * block * live <= CACHE:
@@ -133,9 +137,12 @@ class _Kernel:
                 totals.append(Total(grid, *way, xp))
                 outputs.append(totals[-1])
         if len(grid.tiles) == 1:
-            values = self.run(inputs, written, self._scratch(grid.size))
-            for total, x in zip(totals, values, strict=True):
-                total.only(x)
+            if self.loops is None or not extension.loops_run(
+                self.loops, inputs, written, [total.place(0) for total in totals], *grid.size
+            ):
+                values = self.run(inputs, written, self._scratch(grid.size))
+                for total, x in zip(totals, values, strict=True):
+                    total.only(x)
         else:
             self._tiles(inputs, written, totals)
         if not totals and not self.added:
@@ -149,11 +156,13 @@ class _Kernel:
 
         def part(i: int) -> None:
             rows, columns = tile = tiles[i]
-            values = self.run(
-                [_cut(x, rows, columns) for x in inputs],
-                [y[tile] for y in written],
-                self._scratch((rows.stop - rows.start, columns.stop - columns.start)),
-            )
+            size = (rows.stop - rows.start, columns.stop - columns.start)
+            given, results = [_cut(x, rows, columns) for x in inputs], [y[tile] for y in written]
+            if self.loops is not None:
+                parts = [total.place(i) for total in totals]
+                if extension.loops_run(self.loops, given, results, parts, *size):
+                    return
+            values = self.run(given, results, self._scratch(size))
             for total, x in zip(totals, values, strict=True):
                 total.put(i, x)
 

@@ -12,7 +12,7 @@ import numpy as np
 from autograd_gpu.backends.numpy_functions import number_arrays
 from autograd_gpu.program import Program, Ref
 
-_UFUNCS = {
+UFUNCS = {
     name: getattr(np, name)
     for name in ("add", "divide", "maximum", "minimum", "multiply", "subtract")
 }
@@ -60,7 +60,7 @@ def _source(
     lines = []
     for number, step in enumerate(program.steps):
         index = n + number
-        function = _UFUNCS.get(step.name) or getattr(xp, step.name)
+        function = UFUNCS.get(step.name) or getattr(xp, step.name)
         is_ufunc = isinstance(function, np.ufunc)
         kinds = [program.dtypes[x.index] if isinstance(x, Ref) else type(x) for x in step.args]
         arrays = number_arrays(function, kinds, step.args) if is_ufunc else {}

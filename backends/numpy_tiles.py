@@ -109,14 +109,24 @@ class Total:
     def __init__(self, grid: Grid, axis: int | None, dtype: np.dtype[Any], xp: Any) -> None:
         self.grid, self.axis, self.dtype, self.xp = grid, axis, dtype, xp
         self.sum: Any = None
-        if len(grid.tiles) != 1:
-            rows, columns = grid.size
-            shape = (rows if axis == 1 else grid.down, columns if axis == 0 else grid.across)
-            self.parts = np.empty(shape, dtype)
+        rows, columns = grid.size
+        shape = (rows if axis == 1 else grid.down, columns if axis == 0 else grid.across)
+        self.parts = np.empty(shape, dtype)
 
     def only(self, x: Array) -> None:
         """Add up the value of the only tile."""
         self.sum = self._added(x, self.grid.size)
+
+    def place(self, i: int) -> Array:
+        """The part for tile `i`, of no sum yet, as a vector."""
+        rows, columns = self.grid.tiles[i]
+        row, column = divmod(i, self.grid.across)
+        if self.axis is None:
+            part = self.parts[row, column : column + 1]
+        else:
+            part = self.parts[row, columns] if self.axis == 0 else self.parts[rows, column]
+        part.fill(-0.0)
+        return part
 
     def put(self, i: int, x: Array) -> None:
         """Add up the value of tile `i`, whose place nobody else writes to."""

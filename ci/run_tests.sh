@@ -25,7 +25,7 @@ pytest=("$bin/python" -m pytest -n 2 --dist worksteal)
 "$bin/python" -c 'from autograd_gpu.core import core; print("compiled core:", core or "not built")'
 "${pytest[@]}" "$@"
 # Graph and engine once more without their compiled forms.
-[ $# -gt 0 ] || AUTOGRAD_GPU_PURE_PYTHON=1 "${pytest[@]}" tests/{engine,function,transforms,standard} \
+[ $# -gt 0 ] || AUTOGRAD_GPU_PURE_PYTHON=1 "${pytest[@]}" tests/{engine,function,fuse,transforms,standard} \
     tests/test_{core,graph,primitive,variable,errors,modes,safety,threads,protocols}.py
 # Among the tests that arguments choose there may be none of CuPy, which is pytest's status 5.
 [ -n "$emulated" ] || "${pytest[@]}" --cupy-on-cpu -k cupy "$@" || [[ $? = 5 && $# -gt 0 ]]

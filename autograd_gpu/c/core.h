@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/extension.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 9
+#define INTERFACE 10
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -66,6 +66,8 @@ PyObject *gather(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *unchanged(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *adam_steps(PyObject *module, PyObject *const *args, Py_ssize_t count);
 PyObject *gelu(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *loops_program(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *loops_run(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows_back(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *pieces_combined(PyObject *module, PyObject *const *args, Py_ssize_t given);
