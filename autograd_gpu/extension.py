@@ -11,7 +11,7 @@ import warnings
 from importlib import import_module
 from typing import Any
 
-INTERFACE = 10
+INTERFACE = 11
 """Raised together with that in c/core.h."""
 
 

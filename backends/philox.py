@@ -8,9 +8,13 @@ CuPy, whose form of it is in `cupy_philox`.  Salmon et al., "Parallel random num
 from __future__ import annotations
 
 from math import prod
+from operator import index
 from typing import Any
 
 import numpy as np
+
+from autograd_gpu.extension import extension
+from autograd_gpu.threads import share
 
 Array = np.ndarray[Any, Any]
 
@@ -18,6 +22,7 @@ M0, M1 = 0xD2511F53, 0xCD9E8D57
 W0, W1 = 0x9E3779B9, 0xBB67AE85
 ROUNDS = 10
 
+_WORDS = 1 << 17  # for one thread
 _BLOCKS = 8192  # counters worked on at a time: all scratch stays in the cache
 _MASK = np.uint64(0xFFFFFFFF)
 _HIGH = np.uint64(32)
@@ -44,16 +49,30 @@ def random_bits(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
     """
     check_seed(seed, offset)
     n = prod(shape)
+    if extension is not None:
+        return _compiled(n, np.uint32, seed, offset).reshape(shape)
     blocks = -(-n // 4)
     out = np.empty((blocks, 4), np.uint32)
     key = (seed & 0xFFFFFFFF, seed >> 32)
     for start in range(0, blocks, _BLOCKS):
-        index = np.arange(start, min(start + _BLOCKS, blocks), dtype=np.uint64)
-        counter = np.empty((index.size, 4), np.uint32)
-        counter[:, 0], counter[:, 1] = index & _MASK, index >> _HIGH
+        number = np.arange(start, min(start + _BLOCKS, blocks), dtype=np.uint64)
+        counter = np.empty((number.size, 4), np.uint32)
+        counter[:, 0], counter[:, 1] = number & _MASK, number >> _HIGH
         counter[:, 2], counter[:, 3] = offset & 0xFFFFFFFF, offset >> 32
-        out[start : start + index.size] = philox_blocks(counter, key)
+        out[start : start + number.size] = philox_blocks(counter, key)
     return out.reshape(-1)[:n].reshape(shape)
+
+
+def _compiled(n: int, dtype: Any, seed: int, offset: int) -> Array:
+    """A vector of words, or of numbers in [0, 1), by the compiled core."""
+    out = np.empty(n, dtype)
+    seed, offset = index(seed), index(offset)
+
+    def part(i: int) -> None:
+        extension.philox(out, i * _WORDS, min((i + 1) * _WORDS, n), seed, offset)
+
+    share(part, -(-n // _WORDS))
+    return out
 
 
 def check_seed(seed: int, offset: int) -> None:
@@ -64,6 +83,9 @@ def check_seed(seed: int, offset: int) -> None:
 
 def random_unit(shape: tuple[int, ...], seed: int, offset: int = 0) -> Array:
     """float32 of `shape`, uniform in [0, 1) in steps of 2**-24, so exact on every backend."""
+    if extension is not None:
+        check_seed(seed, offset)
+        return _compiled(prod(shape), np.float32, seed, offset).reshape(shape)
     return (random_bits(shape, seed, offset) >> np.uint32(8)).astype(np.float32) * np.float32(
         2**-24
     )

@@ -19,7 +19,7 @@
 
 /* Raised with every change of what the Python modules and these files expect of each other, there
    (autograd_gpu/extension.py) and here: an editable install may have been built from older sources. */
-#define INTERFACE 10
+#define INTERFACE 11
 
 /* Classes, tables and functions of the Python modules, given once by `configure`. */
 typedef struct {
@@ -70,6 +70,7 @@ PyObject *loops_program(PyObject *module, PyObject *const *args, Py_ssize_t give
 PyObject *loops_run(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *norm_rows_back(PyObject *module, PyObject *const *args, Py_ssize_t given);
+PyObject *philox(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *pieces_combined(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *pieces_moments(PyObject *module, PyObject *const *args, Py_ssize_t given);
 PyObject *pieces_scaled(PyObject *module, PyObject *const *args, Py_ssize_t given);

@@ -146,6 +146,7 @@ static PyMethodDef functions[] = {
     {"pieces_scaled", FUNCTION(pieces_scaled), METH_FASTCALL, NULL},
     {"loops_program", FUNCTION(loops_program), METH_FASTCALL, NULL},
     {"loops_run", FUNCTION(loops_run), METH_FASTCALL, NULL},
+    {"philox", FUNCTION(philox), METH_FASTCALL, NULL},
     {"pieces_sums", FUNCTION(pieces_sums), METH_FASTCALL, NULL},
     {"run_ready", FUNCTION(run_ready), METH_FASTCALL, NULL},
     {"sgd_steps", FUNCTION(sgd_steps), METH_FASTCALL, NULL},

@@ -42,6 +42,7 @@ def test_known_answers_by_seed_and_offset(backend, counter, key, words):
         ((7,), 2**64 - 1, 2**64 - 1),
         ((3, 5), 2**32, 2**32),
         ((4 * philox._BLOCKS + 5,), 5, 1),
+        ((2 * philox._WORDS + 7,), 2**40 + 3, 2**63),
     ],
 )
 def test_bits_are_those_of_the_blocks(backend, shape, seed, offset):
