@@ -147,10 +147,9 @@ class _Encoded:
 
     def _clip(self, index: int, step: Step, dying: list[Slot]) -> None:
         """As the larger and the smaller one, which is what the loops of clip compute."""
-        x, *bounds = step.args
-        low, high = (*bounds, None, None)[:2]
+        x, low, high = (*step.args, None, None)[:3]
         steps = [(np.maximum, low)] * (low is not None) + [(np.minimum, high)] * (high is not None)
-        if len(steps) != len([b for b in bounds if b is not None]) or not steps:
+        if not steps:
             raise Unknown("clip")
         slot: Any = self._operand(x, step.dtype)
         char = step.dtype.char
